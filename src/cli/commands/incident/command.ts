@@ -7,7 +7,7 @@ import { FilesError } from "../../../environment/files.ts";
 import { allIncidents } from "../../../lab/incidents/all-incidents.ts";
 import type { Incident, IncidentResult } from "../../../lab/incidents/incident.ts";
 import { type LivePlayOptions, playLive } from "../../../lab/incidents/live-stage.ts";
-import type { Invitation, ObservablePlay, StageProgress } from "../../../lab/incidents/stage.ts";
+import type { ObservablePlay, StageProgress } from "../../../lab/incidents/stage.ts";
 import { playInVirtualTime } from "../../../lab/incidents/virtual-stage.ts";
 import { checkSaveFolder, Recording, SaveFolderError } from "../../../lab/saved/recording.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";

@@ -1,6 +1,6 @@
 // The command with which somebody else can watch a live play as it happens, from another terminal.
 import type { Environment } from "../../../environment/environment.ts";
-import type { Invitation, ObservablePlay } from "../../../lab/incidents/stage.ts";
+import type { ObservablePlay } from "../../../lab/incidents/stage.ts";
 import { kubeconfig } from "../../../lab/kubeconfig.ts";
 import { typedCommand } from "../../typed-command.ts";
 

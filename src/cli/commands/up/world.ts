@@ -13,13 +13,7 @@ import type { KubeconfigContext } from "../../../lab/kubeconfig.ts";
 import { Ledger } from "../../../lab/kubelet/ledger.ts";
 import { serverNames } from "../../../lab/lab.ts";
 import { type LoopbackNetworks, takeLoopbackNetworks } from "../../../lab/loopback-networks.ts";
-import {
-  createCrowd,
-  createFiller,
-  createShop,
-  createShopIngress,
-  shopReplicas,
-} from "../../../lab/shop.ts";
+import { createFiller, createShop, createShopIngress, shopReplicas } from "../../../lab/shop.ts";
 import { Observer } from "../../../observe/observer.ts";
 import { RecentJourneys } from "../../../observe/recent-journeys.ts";
 import { ServiceSyncer } from "../../../outputs/slices/service-syncer.ts";

@@ -9,7 +9,7 @@ import { type ClusterAccess, fixedAccess } from "../../../kube/credentials/crede
 import type { Journey } from "../../../timeline/journey.ts";
 import type { Cluster, ClusterServer } from "../../cluster.ts";
 import { replicaNames, type SideName } from "../../comparison/side.ts";
-import { reconcileEveryMs } from "../../kubernetes-service/kubernetes-service.ts";
+import { reconcileEveryMs } from "../../kubernetes-service/kubernetes-service-reconciler.ts";
 import { type ProxyMode, ServicePath } from "../../service-path/service-path.ts";
 import type { Tally } from "../../traffic/tally.ts";
 import type { Incident, IncidentFindings, Series, TimelineEntry } from "../incident.ts";

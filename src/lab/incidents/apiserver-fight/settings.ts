@@ -1,6 +1,6 @@
 // The settings of `apiserver-fight`: the cluster of the write-up, and a shorter form for real time.
 import type { ProfileName } from "../../controllers/profiles.ts";
-import type { KubernetesServiceFlags } from "../../kubernetes-service/kept-service.ts";
+import type { KubernetesServiceFlags } from "../../kubernetes-service/kubernetes-service-reconciler.ts";
 import {
   keepAlivePatienceMs,
   retransmissionPatienceMs,

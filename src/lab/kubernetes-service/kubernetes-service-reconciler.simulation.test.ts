@@ -13,6 +13,7 @@ import {
   shareInTurn,
 } from "../incidents/apiserver-fight/listed-servers.ts";
 import { Ledger } from "../kubelet/ledger.ts";
+import { reconcileEveryMs } from "./kubernetes-service-reconciler.ts";
 
 interface Servers {
   readonly simulation: Simulation;
@@ -60,7 +61,13 @@ function resetLines(cluster: Cluster): readonly (readonly string[])[] {
   );
 }
 
-/** Every server has had its first turn after so long. */
+/** Source and text of the lines that a server has logged. */
+function messages(cluster: Cluster, server: number): readonly string[] {
+  const lines = cluster.servers[server]?.klog.lines() ?? [];
+  return lines.map(({ text }) => text.replace(/^[A-Z]\d{4} [\d:.]+ +1 /, ""));
+}
+
+/** Every server has had its first round after this time. */
 const settledMs = 11_000;
 const minuteMs = 60_000;
 
@@ -106,29 +113,75 @@ it("logs the lines of its version, and nothing when the count is right", async (
   const right = { servers: 2, kubernetesService: { apiserverCount: 2 }, profile: "1.9" } as const;
   await withServers(1, right, async ({ simulation, cluster, listed }) => {
     await simulation.sleep(settledMs + minuteMs);
-    // Only the one that came second had something to say, when it joined.
+    // Only the second server logs a line, when it joins.
     expect(resetLines(cluster).map((lines) => lines.length)).toEqual([0, 1]);
     expect(listed.history.at(-1)?.addresses).toEqual(["10.0.0.1", "10.0.0.2"]);
   });
 });
 
-it("lists servers by their leases: one that stops leaves at once, one that dies in 25 s", () =>
-  withServers(1, { servers: 3, profile: "1.17.3" }, async ({ simulation, cluster, listed }) => {
-    await simulation.sleep(settledMs);
-    const now = () => listed.history.at(-1)?.addresses;
-    expect(now()).toEqual(["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
-    await cluster.servers[1]?.stop();
-    await simulation.sleep(1_000);
-    expect(now()).toEqual(["10.0.0.1", "10.0.0.3"]);
-    simulation.crash("blue-server-3");
-    const crashedMs = simulation.now();
-    await simulation.sleep(30_000);
-    expect(now()).toEqual(["10.0.0.1"]);
-    const leftMs = (listed.history.at(-1)?.atMs ?? 0) - crashedMs;
-    // The lease was refreshed at most 10 s before, lives for 15 s, and is looked at each 10 s.
-    expect(leftMs).toBeGreaterThan(5_000);
-    expect(leftMs).toBeLessThan(25_100);
-  }));
+describe("a server with a lease", () => {
+  const all = ["10.0.0.1", "10.0.0.2", "10.0.0.3"];
+  const others = ["10.0.0.1", "10.0.0.3"];
+
+  for (const profile of ["1.9", "1.17.3"] as const) {
+    const kubernetesService = { reconcilerType: "lease" } as const;
+    it(`of ${profile} closes its listener first: when it stops, another server removes it`, () =>
+      withServers(
+        1,
+        { servers: 3, profile, kubernetesService },
+        async ({ simulation, cluster, listed }) => {
+          await simulation.sleep(settledMs);
+          expect(listed.history.at(-1)?.addresses).toEqual(all);
+          const stoppedMs = simulation.now();
+          await cluster.servers[1]?.stop();
+          expect(listed.history.at(-1)?.addresses).toEqual(all);
+          await simulation.sleep(reconcileEveryMs);
+          expect(listed.history.at(-1)?.addresses).toEqual(others);
+          expect((listed.history.at(-1)?.atMs ?? 0) - stoppedMs).toBeGreaterThan(100);
+          const source = profile === "1.9" ? "controller.go:158" : "controller.go:183";
+          expect(messages(cluster, 1).at(-1)).toBe(
+            `${source}] Get https://10.0.0.2:6443/api/v1/namespaces/default/endpoints/kubernetes: ` +
+              "dial tcp 10.0.0.2:6443: connect: connection refused",
+          );
+        },
+      ));
+  }
+
+  it("of 1.33 leaves before its listener closes", () =>
+    withServers(1, { servers: 3, profile: "1.33" }, async ({ simulation, cluster, listed }) => {
+      await simulation.sleep(settledMs);
+      expect(listed.history.at(-1)?.addresses).toEqual(all);
+      await cluster.servers[1]?.stop();
+      await simulation.sleep(100);
+      expect(listed.history.at(-1)?.addresses).toEqual(others);
+      expect(messages(cluster, 1).at(-1)).toBe(
+        'lease.go:265] Resetting endpoints for master service "kubernetes" to [10.0.0.1 10.0.0.3]',
+      );
+    }));
+
+  it("leaves 5 s to 25 s after it was killed", () =>
+    withServers(1, { servers: 3, profile: "1.17.3" }, async ({ simulation, listed }) => {
+      await simulation.sleep(settledMs);
+      simulation.crash("blue-server-3");
+      const crashedMs = simulation.now();
+      await simulation.sleep(30_000);
+      expect(listed.history.at(-1)?.addresses).toEqual(["10.0.0.1", "10.0.0.2"]);
+      const leftMs = (listed.history.at(-1)?.atMs ?? 0) - crashedMs;
+      // The lease was renewed at most 10 s before, lasts 15 s, and is read every 10 s.
+      expect(leftMs).toBeGreaterThan(5_000);
+      expect(leftMs).toBeLessThan(25_100);
+    }));
+
+  it("logs at its start that it found no old lease, in 1.17", () =>
+    withServers(1, { servers: 1, profile: "1.17.3" }, async ({ simulation, cluster }) => {
+      await simulation.sleep(settledMs);
+      expect(messages(cluster, 0)).toContain(
+        "controller.go:151] Unable to remove old endpoints from kubernetes service: StorageError: " +
+          "key not found, Code: 1, Key: /registry/masterleases/10.0.0.1, ResourceVersion: 0, " +
+          "AdditionalErrorMsg: ",
+      );
+    }));
+});
 
 it("makes the service and, where there are slices, the server's own slice", () =>
   withServers(1, { servers: 1 }, async ({ simulation, client }) => {
@@ -162,19 +215,29 @@ describe.runIf(isThorough(process.env))("at length", () => {
     ),
   );
 
-  it("keeps the address of a server that counted until another displaces it", () =>
-    withServers(
-      1,
-      { servers: 2, profile: "1.9", kubernetesService: { apiserverCount: 2 } },
-      async ({ simulation, cluster, listed }) => {
-        await simulation.sleep(settledMs);
-        await cluster.servers[1]?.stop();
-        await simulation.sleep(minuteMs);
-        expect(listed.history.at(-1)?.addresses).toEqual(["10.0.0.1", "10.0.0.2"]);
-      },
-    ));
+  for (const { profile, left } of [
+    { profile: "1.9", left: ["10.0.0.1", "10.0.0.2"] },
+    { profile: "1.17.3", left: ["10.0.0.1", "10.0.0.2"] },
+    { profile: "1.33", left: ["10.0.0.1"] },
+  ] as const) {
+    it(`lists ${left.length} of 2 servers that count, after one of ${profile} has stopped`, () =>
+      withServers(
+        1,
+        {
+          servers: 2,
+          profile,
+          kubernetesService: { reconcilerType: "master-count", apiserverCount: 2 },
+        },
+        async ({ simulation, cluster, listed }) => {
+          await simulation.sleep(settledMs);
+          await cluster.servers[1]?.stop();
+          await simulation.sleep(minuteMs);
+          expect(listed.history.at(-1)?.addresses).toEqual(left);
+        },
+      ));
+  }
 
-  it("leaves the Endpoints alone when it is told to", () =>
+  it("leaves the Endpoints alone with the type none", () =>
     withServers(
       1,
       { servers: 2, kubernetesService: { reconcilerType: "none" } },
