@@ -26,6 +26,9 @@ import { fieldSetOf, ListItemError } from "./typed-value.ts";
 import { FieldConflicts, Updater, type UpdaterOptions } from "./updater.ts";
 import { validate } from "./validate.ts";
 
+/** Fields have owners from the object's creation, or only from its first apply. */
+export type TrackFrom = "creation" | "first-apply";
+
 export interface FieldOwnershipOptions extends UpdaterOptions {
   readonly kind: string;
   /** "" is the object itself. */
@@ -33,8 +36,7 @@ export interface FieldOwnershipOptions extends UpdaterOptions {
   /** An object without any field set by a client. */
   readonly empty: () => JsonObject;
   readonly clock: Clock;
-  /** Fields have owners from the object's creation, or only from its first apply. */
-  readonly trackFrom: "creation" | "first-apply";
+  readonly trackFrom: TrackFrom;
 }
 
 /** `live` is undefined if the object is new. */

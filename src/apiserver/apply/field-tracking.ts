@@ -9,13 +9,11 @@ import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { RequestContext } from "../verbs/request-context.ts";
 import { scaleKind, scaleOf } from "../verbs/scale.ts";
-import { FieldOwnership } from "./field-ownership.ts";
+import { FieldOwnership, type TrackFrom } from "./field-ownership.ts";
 import { FieldSet } from "./field-set.ts";
 import { decodeManagedFields, encodeManagedFields, type ManagedFields } from "./managed-fields.ts";
 import { fieldElement, type PathElement } from "./path-element.ts";
 import { builtInType, structuralType, type ValueType } from "./value-type.ts";
-
-export type TrackFrom = "creation" | "first-apply";
 
 /** The kinds that the server serves now. */
 export interface KindFinder {
