@@ -41,7 +41,7 @@ const row = {
   published: "absent",
 };
 
-test("what is remembered of a cluster that has not been heard serves", () => {
+test("the remembered endpoints of a cluster that is not listed yet serve", () => {
   expect(decided(west)).toEqual({ endpoints: [row], doubts: [] });
   expect(decided({ ...west, remembered: [known] }).endpoints).toEqual([
     { ...row, podUid: undefined, podName: undefined },
@@ -105,7 +105,7 @@ test("one that could not be reached is probed, and gets requests when it answers
   expect(states("answers")).toEqual([fine, fine]);
 });
 
-test("it stands behind a cluster that has been heard, and goes when the silence has lasted", () => {
+test("they come after a listed cluster, and are dropped when the silence has lasted", () => {
   const annotations = { "lockstep.dev/unreachable": "drop" };
   const east = inCluster({
     service: service({ annotations }),

@@ -193,7 +193,7 @@ describe("when slices are fresher than pods, a ready pod that no slice names", (
   });
 
   test.each([
-    ["nobody probes", { doubts: undefined }],
+    ["there are no probes", { doubts: undefined }],
     ["there is no permission to watch pods", { podWatch: refusedWatch, doubts: new Map() }],
   ])("is out when %s", (_, fields) => {
     expect(rowsOf({ ...words, ...fields })[0]).toMatch(/^10.0.0.1:8080 out \(follow the published/);

@@ -41,7 +41,7 @@ describe("holding through a flap", () => {
       { doubts: doubts("silent") },
       `10.0.0.1:8080 out (hold through a flap): ${why}, and it does not answer probes`,
     ],
-    ["is out where nobody probes", {}, "10.0.0.1:8080 out (leave at once): its pod is not ready"],
+    ["is out without probes", {}, "10.0.0.1:8080 out (leave at once): its pod is not ready"],
   ];
   test.each(table)("an endpoint whose pod was marked unready from outside %s", (_, words, row) => {
     expect(rowsOf({ pods: [pod(1, flipped)], published, ...words })).toEqual([row]);

@@ -193,7 +193,7 @@ describe("endpoints leave at once", () => {
       [`1 ${left}`, `2 ${left}`, `3 ${active}`],
     ],
     [
-      "where nobody can probe",
+      "where there are no probes",
       { pods: two, published: three, doubts: undefined },
       [`1 ${left}`, `2 ${left}`, `3 ${active}`],
     ],
