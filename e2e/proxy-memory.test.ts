@@ -220,7 +220,7 @@ class Tenants {
         const versions = new Map([...this.services.keys()].map((key) => [key, this.#version]));
         pusher.apply(this.#decided(), { routes: true, services: versions });
         await this.#world.until(() => routed.get("tenant-b/first:80") === this.#version);
-        await this.#world.until(() => pusher.told === pusher.applied);
+        await this.#world.until(() => pusher.pushed === pusher.applied);
         snapshot.changed();
       }, pusher);
     } finally {

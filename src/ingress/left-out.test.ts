@@ -32,7 +32,7 @@ const all = [
   entry("users", "shop/users file"),
 ];
 
-test("the Ingress that asks for an entry is told that it is left out, and what that means", () => {
+test("the Ingress of an entry gets a problem that says that it is left out, and the effect", () => {
   const problems = atOnce(new LeftOutProblems().problems(all, askedBy));
   const why = "namespace shop exceeds its share of the proxy's memory";
   expect(problems.map(({ message }) => message)).toEqual([
