@@ -32,7 +32,7 @@ async function measureLockstep(): Promise<InformerFigures> {
     client,
     cluster: "bench",
     indexes: { node: (pod) => pod.nodeName },
-    handlers: [(change) => meter.heard(change.type)],
+    handlers: [(change) => meter.note(change.type)],
     metrics: new Registry(),
   });
   kept.push(reflector);
@@ -51,8 +51,8 @@ async function measureClientNode(): Promise<InformerFigures> {
   const api = config.makeApiClient(CoreV1Api);
   const informer = makeInformer(config, "/api/v1/pods", () => api.listPodForAllNamespaces());
   const meter = new InformerMeter({ pods, events });
-  informer.on("add", () => meter.heard("added"));
-  informer.on("update", () => meter.heard("updated"));
+  informer.on("add", () => meter.note("added"));
+  informer.on("update", () => meter.note("updated"));
   kept.push(informer);
   return meter.measure(() => void informer.start());
 }

@@ -80,7 +80,7 @@ export function goalFigures(meter: ChangeMeter, after: string): Figures {
   return { [`lagP99Ms${after}`]: atMost(percentile(lagsMs, 0.99), goalMs, "ms", note) };
 }
 
-/** What both sides could have heard from the slices. */
+/** The figures of the slices, which both sides can read. */
 export function publishedFigures(meter: ChangeMeter, list: readonly Series[]): Figures {
   const note = "the lab's endpointslice controller with limits that are never reached";
   return Object.fromEntries(

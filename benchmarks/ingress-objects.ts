@@ -18,7 +18,7 @@ const node = "node-1";
 const containerPort = 8080;
 const requestDeadlineMs = 10_000;
 
-/** Nobody connects to it. */
+/** No client connects to it. */
 export function addressOf(pod: number): string {
   const number = pod + 1;
   return `10.${64 + Math.floor(number / 65_536)}.${Math.floor(number / 256) % 256}.${number % 256}`;

@@ -95,7 +95,7 @@ export class JourneysWorld {
     this.journeys.advance(this.now());
   }
 
-  /** What a reflector keeps, whoever asks it. */
+  /** The content of a reflector's store. */
   fillServices(): void {
     for (let index = 0; index < this.services; index += 1) {
       this.#services.set(serviceKind.project(this.#service(index)));

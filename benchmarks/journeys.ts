@@ -35,7 +35,7 @@ export const journeysBenchmark: Benchmark = {
     let figures: Figures = {};
     for (const pods of sizes) {
       progress(`a cluster of ${pods} pods`);
-      const world = new JourneysWorld({ pods, onEvent: (event) => heard(event.type) });
+      const world = new JourneysWorld({ pods, onEvent: (event) => noteEvent(event.type) });
       const memory = fill(world);
       worlds.set(pods, world);
       if (pods === big) figures = { ...figures, ...memory };
@@ -49,11 +49,11 @@ export const journeysBenchmark: Benchmark = {
 };
 
 /** When the last event came; the observer tells it in the same turn. */
-let heardAt = 0;
+let eventAt = 0;
 let shown = 0;
 
-function heard(type: string): void {
-  heardAt = performance.now();
+function noteEvent(type: string): void {
+  eventAt = performance.now();
   if (type === "shown") shown += 1;
 }
 
@@ -93,7 +93,7 @@ async function measurePace(
       const stored = world.store(change);
       const from = performance.now();
       world.observe(stored);
-      latencies.push(heardAt - from);
+      latencies.push(eventAt - from);
     }
     if (performance.now() < advanceAt) continue;
     advanceAt += advanceEveryMs;

@@ -151,7 +151,7 @@ export class ProxyBenchWorld {
   }
 }
 
-/** For any name: nobody verifies it. */
+/** For any name: no client verifies it. */
 async function makeCertificate(clock: Clock): Promise<Certificate> {
   const authority = await makeAuthority({ clock, crypto: webcrypto, name: "bench" });
   const { cert, key } = await authority.issueServer([host]);

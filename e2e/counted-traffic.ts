@@ -12,7 +12,7 @@ export interface CountedTrafficOptions {
   readonly requestsPerSecond: number;
   /** The world's unless given. */
   readonly hosts?: readonly string[];
-  /** By which its requests are told from others' in an access log; `/` unless given. */
+  /** Distinguishes its requests from others in an access log; `/` unless given. */
   readonly path?: string;
 }
 

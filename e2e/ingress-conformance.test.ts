@@ -107,7 +107,7 @@ describe.skipIf(withoutNginx !== false)("an Ingress with nothing but a default b
     await world.stop();
   });
 
-  it("shows where it is served, and one of a class that nobody has does not", async () => {
+  it("shows where it is served, and one of an unknown class does not", async () => {
     await world.until("the address is shown", async () => {
       return (await addressesOf("everything")).length > 0;
     });

@@ -26,7 +26,7 @@ export class IngressProcess {
   readonly #control: ControlClient;
   #child: ChildProcess | undefined;
   /** Resolves when all of what the newest run said and wrote has been read. */
-  #heard: Promise<unknown> = Promise.resolve();
+  #output: Promise<unknown> = Promise.resolve();
   /** Everything the newest run has said. */
   #said = "";
   #written = "";
@@ -103,7 +103,7 @@ export class IngressProcess {
     this.#written = "";
     const child = await environment.processes.spawn(process.execPath, program);
     this.#child = child;
-    this.#heard = Promise.all([this.#listen(child), this.#collect(child)]);
+    this.#output = Promise.all([this.#listen(child), this.#collect(child)]);
     return child;
   }
 
@@ -135,7 +135,7 @@ export class IngressProcess {
   /** Its exit code, once it has ended by itself and all that it said has been read. */
   async exited(): Promise<number | null | undefined> {
     const exit = await this.#child?.exited;
-    await this.#heard;
+    await this.#output;
     this.#child = undefined;
     return exit?.code;
   }

@@ -49,7 +49,7 @@ http {
   }
 });
 
-/** Once somebody listens: the socket is there a moment before. */
+/** Once nginx listens: the socket exists a moment before. */
 async function firstAnswer(socketPath: string): Promise<IncomingResponse> {
   const { network, timers } = nodeEnvironment();
   for (;;) {

@@ -95,7 +95,7 @@ describe.skipIf(withoutNginx !== false)("under load, with two replicas", () => {
       const { faults } = world.apiServer;
       faults.setRules([{ match: {}, resets: { rate: 1 } }]);
       faults.cache.resetWatches();
-      await world.until("every replica knows that it hears nothing", async () =>
+      await world.until("every replica knows that it receives nothing", async () =>
         (await Promise.all(replicas.map((replica) => replica.isBlind()))).every(Boolean),
       );
       const lost = await loseNode();
@@ -103,7 +103,7 @@ describe.skipIf(withoutNginx !== false)("under load, with two replicas", () => {
       const sentUntil = traffic.sent;
       await world.until("many requests were sent since", () => traffic.sent > sentUntil + 180);
       faults.setRules([]);
-      // News are heard again, and the dead stay out.
+      // Events arrive again, and the dead pods stay out.
       const [survivor] = await survivors("shop-1");
       await world.publish("hole", [survivor.address]);
       await routedTo("hole", [survivor.address]);

@@ -31,7 +31,7 @@ export type PushedHosts = Readonly<Record<string, readonly PathRule[] | null>>;
 /** What nginx is started with, once it is known where. */
 export type PrepareProxy = (proxy: ProxyWorld) => Promise<Partial<NginxSupervisorOptions>>;
 
-/** One worker, so that what it counts itself can be told beforehand. */
+/** One worker, so that its own counters can be predicted. */
 const workers = 1;
 
 export class PolicyWorld {

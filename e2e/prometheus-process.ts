@@ -97,7 +97,7 @@ export class PrometheusProcess {
     try {
       return (await fetch(`${this.#url}/-/ready`)).ok;
     } catch {
-      // Nobody listens there yet.
+      // It does not listen yet.
       return false;
     }
   }

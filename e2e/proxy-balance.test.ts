@@ -191,7 +191,7 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
     expect(other.headers["set-cookie"]).toContainEqual(expect.stringMatching(/^route=e(?!0{16})/));
   });
 
-  it("spreads balanced sessions anew, and changes the cookie after a failure if asked", async () => {
+  it("redistributes balanced sessions, and changes the cookie after a failure if asked", async () => {
     const service = new Service("balanced.example");
     const pods = await backends(["b0", "b1", "b2"]);
     const affinity = { cookie: "route", mode: "balanced", changeOnFailure: true } as const;

@@ -23,7 +23,7 @@ describe.skipIf(withoutNginx !== false)("a proxy's life", () => {
       expect(pusher.loads).toBe(1);
     }));
 
-  it("keeps its state, and serves all the while, when somebody has it read its configuration anew", () =>
+  it("keeps its state, and serves all the while, when its configuration is reloaded", () =>
     ProxyWorld.use(async (world) => {
       await world.supervisor({ workers: 1 }).start();
       const web = await world.backend("web");

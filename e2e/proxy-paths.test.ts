@@ -36,7 +36,7 @@ describe.skipIf(withoutNginx !== false)("a request that could mean two things", 
     return outcomes;
   };
 
-  it("is sent on as it came when it means the same to everybody", async () => {
+  it("is passed on unchanged when it is unambiguous", async () => {
     const expected = {
       "/a%2Fb": "200 open GET /a%2Fb",
       "/admin%2Fx": "200 admin GET /admin%2Fx",

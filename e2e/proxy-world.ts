@@ -160,7 +160,7 @@ export class ProxyWorld {
   }
 }
 
-/** A pusher that is told whole decisions and can be waited for. */
+/** A pusher that takes whole decisions and can be awaited. */
 export class DrivenPusher {
   readonly #pusher: NginxPusher;
   readonly #world: ProxyWorld;

@@ -154,7 +154,7 @@ function addType(name, definitions) {
   }
 }
 
-/** What Go writes for a field that nobody has set: structs always, others unless tagged. */
+/** Go's value for an unset field: structs always, others unless tagged. */
 function whenAbsent(tag, schema) {
   if (tag === undefined || tag.isOmittedWhenZero) {
     return {};

@@ -19,7 +19,7 @@ export interface RealResult {
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
-/** Keeps a section's result; does nothing where nobody asked for results. */
+/** Keeps a section's result; does nothing if results are not requested. */
 export function writeRealResult(result: RealResult): void {
   const folder = process.env["LOCKSTEP_REAL_RESULTS"] ?? "";
   if (folder === "") return;

@@ -71,7 +71,7 @@ function observerKubeconfig(plane: RealControlPlane): string {
   return writeKubeconfig(plane.folder, "observer", plane, { token });
 }
 
-/** Without a word, and at once again; it refuses everybody until it has read its rules. */
+/** Silently, and started again at once; it refuses every client until it has read its rules. */
 async function restartServer({ plane }: RealCluster, world: ShopsWorld): Promise<void> {
   const [server] = plane.servers;
   if (server === undefined) throw new Error("there is no API server");

@@ -38,7 +38,7 @@ export interface DocsTerminalOptions {
   readonly columns: number;
   /** Progress and errors as well as output; otherwise as after `2>/dev/null`. */
   readonly showsErrors: boolean;
-  /** What is written goes to a program, and nobody looks at it. */
+  /** The output goes to a program, not to a screen. */
   readonly isPipe?: boolean;
 }
 

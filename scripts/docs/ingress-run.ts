@@ -50,7 +50,7 @@ export function ingressRun(): Promise<IngressRun> {
     await simulation.sleep(askAfterMs);
     const endpoints = await run(here, ["ingress", "endpoints", "shop"], stop.signal);
     await simulation.sleep(endAfterMs - askAfterMs);
-    stop.abort(new Error("somebody pressed Ctrl-C"));
+    stop.abort(new Error("Ctrl-C was pressed"));
     const [summary = ""] = (await shadow).split("\n  longest cases:");
     await cluster.stop();
     return { endpoints, shadow: summary };

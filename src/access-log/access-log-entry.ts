@@ -27,7 +27,7 @@ export interface AccessLogEntry {
   readonly tries: readonly LoggedTry[];
   /** Of more tries than are kept: those before the last one of `tries`. */
   readonly triesLeftOut?: TriesLeftOut | undefined;
-  /** Why the log does not tell whether anybody was tried; a part of a sentence. */
+  /** Why the log does not show whether an endpoint was tried; a part of a sentence. */
   readonly untold?: string | undefined;
 }
 

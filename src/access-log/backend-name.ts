@@ -34,7 +34,7 @@ function servicesNamed(backend: string): readonly string[] {
   return found.filter((one) => !one.startsWith("/") && !one.endsWith("/"));
 }
 
-/** Those among them that there are; all, as long as nobody can tell. */
+/** The existing ones among them; all, while the services are unknown. */
 export function servicesMeant(
   backend: string,
   isService: IsService | undefined,

@@ -77,7 +77,7 @@ export function readJsonLine(text: string): JsonLine | undefined {
   if (!isRecord(object)) return undefined;
   const found = new Map<string, { value: string; rank: number }>();
   collect(object, found, { path: [], fields: 0 });
-  // Traefik leaves the server out where it tried none; nobody else calls the status so.
+  // Traefik omits the server if it tried none; only Traefik uses this name for the status.
   if (object["DownstreamStatus"] !== undefined && !found.has("upstream_addr")) {
     found.set("upstream_addr", { value: "-", rank: 0 });
   }
@@ -140,7 +140,7 @@ function knownName(path: readonly string[], field: string): string | undefined {
 /** What cannot be the variable's value is something else of the same name. */
 function textOf(value: unknown, variable: string): string | undefined {
   if (variable === "upstream_addr" && (value === null || Array.isArray(value))) {
-    // Envoy's word for nobody, and lists of all who were tried.
+    // Envoy's placeholder for no endpoint, and lists of all tried endpoints.
     return Array.isArray(value) ? value.map(placeText).join(", ") : "-";
   }
   if (Array.isArray(value)) {

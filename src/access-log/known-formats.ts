@@ -1,7 +1,7 @@
-// The text formats that are known without being told: nginx's own, ingress-nginx's through its
-// releases, those of Envoy, Istio, Traefik, APISIX and of AWS's load balancers, and those that name an upstream by nginx's common
-// examples. The richer come first: the end of a poorer one may take in what a richer one would have
-// understood.
+// The text formats that are recognised without configuration: nginx's own, ingress-nginx's through
+// its releases, those of Envoy, Istio, Traefik, APISIX and of AWS's load balancers, and those that
+// name an upstream by nginx's common examples. The richer come first: the end of a poorer one may
+// match text that a richer one would have parsed.
 import { albFormat } from "./alb-line.ts";
 import { LogFormat } from "./log-format.ts";
 

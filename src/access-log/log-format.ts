@@ -34,7 +34,9 @@ interface Effort {
   readonly looksMax: number;
 }
 
-/** An address of IPv6 is in brackets; a list may end in a colon after which nobody was tried. */
+/**
+ * An address of IPv6 is in brackets; a list may end in a colon if no endpoint was tried after it.
+ */
 const listPattern =
   /(?:(?:https?:\/\/)?\[[0-9a-fA-F:.]*\])?[^\s,"\]]*(?:(?:, | : |,)(?:\[[0-9a-fA-F:.]*\])?[^\s,"\]]+)*(?: : (?= |$))?/y;
 /** What stands between the entries of a list too: where the list ends its shape alone can tell. */

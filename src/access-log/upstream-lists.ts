@@ -62,8 +62,11 @@ export function triesOf(lists: UpstreamLists): LoggedTries {
   return { tries, leftOut: count === 0 ? undefined : { count, durationMs } };
 }
 
-/** Whether the list says that nobody was tried, and not something that is no endpoint's address. */
-export function namesNobody(addresses: string): boolean {
+/**
+ * Whether the list says that no endpoint was tried, and not something that is no endpoint's
+ * address.
+ */
+export function namesNoEndpoint(addresses: string): boolean {
   return elements(addresses).every((text) => endpointAddress(text)?.address === placeholder);
 }
 
@@ -101,7 +104,7 @@ export function statusOf(text: string | undefined): number | undefined {
 function elements(text: string): readonly string[] {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed === "-") return [];
-  // A redirect after which nobody was tried leaves a colon at the end.
+  // A redirect without a further try leaves a colon at the end.
   return trimmed.replace(/ :$/, "").split(/, | : |,/);
 }
 

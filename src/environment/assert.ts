@@ -16,7 +16,7 @@ type OnBroken = (error: BrokenInvariantError) => void;
  */
 const elementsPerCall = 16;
 
-/** Whoever wants costly assertions to be checked; none in ordinary use. */
+/** Listeners that enable costly assertions; none in ordinary use. */
 const checkers = new Set<OnBroken>();
 let isChecking = false;
 /** By message, the elements that it was allowed to look at and did not. */

@@ -14,7 +14,7 @@ export interface Files {
   size(path: string): Promise<number | undefined>;
   /** Without opening it, for to open a pipe waits; undefined when there is nothing. */
   kind(path: string): Promise<FileKind | undefined>;
-  /** A file at the new name is replaced. Whoever has the file open goes on with it. */
+  /** A file at the new name is replaced. Open handles of the file stay valid. */
   rename(path: string, newPath: string): Promise<void>;
   /** Removes a file or a folder with all in it; no error when absent. */
   remove(path: string): Promise<void>;

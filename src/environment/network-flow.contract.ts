@@ -18,7 +18,7 @@ const chunkCount = 128;
 /** What "little is pending" means: one buffer of a socket. */
 const littleBytes = 64 * 1024;
 
-/** Time enough for a sender that nobody pauses to send everything. */
+/** Time enough for a sender that is not paused to send everything. */
 const settleMs = 200;
 
 export function networkFlowContract(run: RunInNetworkWorld): void {

@@ -118,7 +118,7 @@ export interface Network {
 }
 
 export type NetworkErrorCode =
-  /** Nobody listens there. */
+  /** No process listens there. */
   | "REFUSED"
   /** The connection broke while in use. */
   | "RESET"

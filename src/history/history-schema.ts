@@ -61,7 +61,7 @@ export function upgrade(
   });
 }
 
-/** Refuses a file that is somebody else's, or a newer Lockstep's, without a mark on it. */
+/** Refuses a foreign file, or one of a newer Lockstep, without changing it. */
 export function checkOwned(database: HistoryDatabase, path: string): void {
   naming(path, () => void versionOf(database, path, schemaSteps.length));
 }

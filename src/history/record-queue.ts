@@ -28,7 +28,7 @@ export class RecordQueue {
     return this.#records.length;
   }
 
-  /** Somebody waits for what is in it. */
+  /** A flush waits for its content. */
   get isAwaited(): boolean {
     return this.#flushes.length > 0;
   }

@@ -76,7 +76,7 @@ export class Anonymizer {
       const line: unknown = JSON.parse(text);
       return isRecord(line) ? JSON.stringify(this.#record(line)) : undefined;
     } catch {
-      // Half of a line: nobody can tell what is in it.
+      // Half of a line: its content is unknown.
       return undefined;
     }
   }

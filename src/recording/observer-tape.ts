@@ -77,7 +77,7 @@ export class ObserverTape implements ObserverTap {
     this.#write({ type: "started" });
   }
 
-  /** What a person is told beside the figures; only what changes is written. */
+  /** The notes beside the figures; only changes are written. */
   noted(notes: readonly string[]): void {
     if (notes.join("\n") === this.#notes.join("\n")) return;
     this.#notes = notes;

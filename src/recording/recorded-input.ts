@@ -27,7 +27,7 @@ export type RecordedInput =
   | { readonly type: "standing"; readonly cluster: string; readonly standing: ClusterStanding }
   | { readonly type: "routed"; readonly replica: string; readonly routed: RoutedInput }
   | { readonly type: "traffic"; readonly log: string; readonly traffic: TrafficInput }
-  /** What a person was told beside the figures. */
+  /** The notes beside the figures. */
   | { readonly type: "notes"; readonly notes: readonly string[] }
   /** The observer looked at everything, as it does once a second. */
   | { readonly type: "tick" }

@@ -78,7 +78,7 @@ function prunedPod(object: RawRecord): RawRecord {
       // That there is a probe matters, not what it asks.
       containers: containers.map((one) => ({
         ...picked(one, ["name"]),
-        // Services name ports; and pods on one host's address can be told apart by nothing else.
+        // Services name ports; and pods on one host's address differ in nothing else.
         ...prunedPorts(one, ["name", "containerPort", "hostPort", "protocol"]),
         ...(isRecord(one["readinessProbe"]) && { readinessProbe: {} }),
       })),

@@ -60,7 +60,7 @@ export interface ChangeTimes {
   readonly isFirst: boolean;
 }
 
-/** `recording` and its form, so that somebody who finds the file knows what it is. */
+/** `recording` and its form, so that a finder of the file knows what it is. */
 export function runLine(line: {
   readonly atMs: number;
   readonly run: string;

@@ -164,7 +164,7 @@ export class RecordingWriter {
   /** A disk that fills up takes a part: how many whole lines of it are in the file. */
   async #linesWritten(content: Buffer): Promise<number> {
     const { files, path } = this.#options;
-    // Where not even that can be told, all of it is written again.
+    // If even the size is unknown, all of it is written again.
     const bytes = await files.size(path).catch(() => undefined);
     if (bytes === this.#bytes) return 0;
     const written = content.subarray(0, Math.max(0, (bytes ?? 0) - this.#bytes));

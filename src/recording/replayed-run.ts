@@ -1,5 +1,5 @@
-// One run of a recording, taken in again: the same witnesses and the same fold as beside a cluster,
-// fed by lines. It does no IO and waits for nothing; whoever reads the lines decides how fast.
+// One run of a recording, replayed: the same witnesses and the same fold as beside a cluster, fed
+// by lines. It does no IO and waits for nothing; the reader of the lines sets the pace.
 import type { MonotonicMs, WallMs } from "../environment/clock.ts";
 import type { Log } from "../environment/log.ts";
 import { isRecord, MalformedObjectError, type RawRecord } from "../kube/kinds/fields.ts";
@@ -67,7 +67,7 @@ export class ReplayedRun {
   readonly watched: WatchedRun;
   /** Whether it has the looks of an observer; older versions of `lockstep record` wrote none. */
   readonly hasTicks: boolean;
-  /** Version 1 kept no ports of services, so endpoints can be told apart by their addresses only. */
+  /** Version 1 kept no ports of services, so endpoints differ in their addresses only. */
   readonly #hasPorts: boolean;
   #notes: readonly string[] = [];
   #malformed = 0;
@@ -127,7 +127,7 @@ export class ReplayedRun {
     return this.#malformed;
   }
 
-  /** What a person was told beside the figures. */
+  /** The notes beside the figures. */
   get notes(): readonly string[] {
     return this.#notes;
   }

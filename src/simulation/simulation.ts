@@ -28,7 +28,7 @@ export interface SimulationOptions {
   readonly latency?: Latency;
   /** Keeps the newest entries of the trace readable, to find where two runs part. */
   readonly recordLast?: number;
-  /** Called now and then with the guard lifted: here the real world may be told. */
+  /** Called now and then with the guard lifted: here the real world may be used. */
   readonly onProgress?: (progress: Progress) => void | Promise<void>;
   /** Ends the run at once when it aborts, with its reason, whatever is under way. */
   readonly signal?: AbortSignal;
@@ -42,7 +42,7 @@ export interface HostOptions {
 }
 
 export interface CrashOptions {
-  /** The machine is gone as well: nobody tells its peers, and they find out by keep-alive. */
+  /** The machine is gone as well: its peers get no sign, and notice it by keep-alive. */
   readonly vanish?: boolean;
 }
 
@@ -139,8 +139,8 @@ export class Simulation {
   }
 
   /**
-   * The environment of a machine's main process. The same name gives the same environment until
-   * the machine crashes; after that it starts anew, with the files it had.
+   * The environment of a machine's main process. The same name gives the same environment until the
+   * machine crashes; after that it restarts, with the files it had.
    */
   host(name: string, options: HostOptions = {}): Environment {
     const host = this.#host(name);

@@ -12,8 +12,8 @@ const generatedName = /-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g;
 export async function eventsOf({ client }: Side): Promise<readonly string[]> {
   const events = await list(client, "/api/v1/events");
   // Those of the server itself name no component.
-  const told = events.filter((event) => componentOf(event) !== undefined);
-  const texts = told.map(inWords).filter((text) => !races.test(text));
+  const fromComponents = events.filter((event) => componentOf(event) !== undefined);
+  const texts = fromComponents.map(inWords).filter((text) => !races.test(text));
   return [...new Set(texts)].sort();
 }
 

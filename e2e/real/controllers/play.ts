@@ -21,7 +21,7 @@ export interface PlayOptions {
   readonly histories: readonly History[];
   /** Namespaces at a time. */
   readonly concurrency: number;
-  /** Before which rounds the controllers are started anew. */
+  /** The rounds before which the controllers are restarted. */
   readonly restartBefore: ReadonlySet<number>;
   /** Looks at the objects as they are, once in each round. */
   readonly onRound?: (objects: Published) => void;

@@ -1,6 +1,6 @@
-// What happens to pods in a random history: nobody runs them, so their status is written as a
-// kubelet would. The times of their readiness are told by the history itself, long ago or far ahead,
-// so that both worlds publish the same.
+// Steps of pods in a random history. No kubelet runs them, so their status is written as a kubelet
+// would. The history sets the times of their readiness, long ago or far ahead, so that both worlds
+// publish the same.
 import { randomInt } from "../../../src/environment/random.ts";
 import { chance, type Move, nodes, type Operation, oneOf, type Scene, type Step } from "./scene.ts";
 
@@ -197,7 +197,10 @@ function leave(scene: Scene): Step | undefined {
   };
 }
 
-/** In two events, unless it is leaving already: whoever fails between them may be late for long. */
+/**
+ * In two events, unless it is leaving already: a controller that fails between them may be late for
+ * long.
+ */
 function vanish(scene: Scene): Step | undefined {
   const name = existing(scene);
   if (name === undefined) return undefined;

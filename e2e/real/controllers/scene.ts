@@ -19,7 +19,7 @@ export interface SliceChoice {
 }
 
 export interface Step {
-  /** What happens, for whoever reads a difference. */
+  /** The event, for the reader of a difference. */
   readonly title: string;
   readonly operations: readonly Operation[];
   /** True where the requests may overtake each other. */
@@ -56,7 +56,7 @@ export interface SceneService {
   readonly hasSelector: boolean;
   readonly isHeadless: boolean;
   readonly isExternal: boolean;
-  /** Somebody else wrote Endpoints for it. */
+  /** Another writer made Endpoints for it. */
   readonly hasOwnEndpoints: boolean;
 }
 

@@ -20,7 +20,7 @@ export interface Side {
   readonly environment: Pick<Environment, "clock" | "timers" | "random" | "log">;
   /** Resolves when the controllers have nothing left to do. */
   readonly settle: (witness: Witness) => Promise<void>;
-  /** Ends the controllers and starts them anew, with other flags if they are given. */
+  /** Ends the controllers and restarts them, with other flags if given. */
   readonly restart: (flags?: Partial<ControllerFlags>) => Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import { errorCode } from "./error-code.ts";
 
 const codes: Readonly<Record<string, NetworkErrorCode>> = {
   ECONNREFUSED: "REFUSED",
-  // A unix socket whose file is not there: nobody listens.
+  // A unix socket without its file: no process listens.
   ENOENT: "REFUSED",
   ECONNRESET: "RESET",
   ECONNABORTED: "RESET",

@@ -77,7 +77,7 @@ export class BodySender {
     for (const wake of waiters) wake();
   }
 
-  /** As `stop`, but the program here is dead: nobody is woken. */
+  /** As `stop`, but the program here is dead: no waiter is woken. */
   discard(): void {
     this.#state = "stopped";
     this.#queue.length = 0;

@@ -17,7 +17,7 @@ export interface ChannelOptions {
   /** Of the exchange, for the trace; negative for the answers. */
   readonly id: number;
   readonly receive: (frame: Frame) => void;
-  /** Called when an opening is held because nobody answers. */
+  /** Called when an opening is held because there is no answer. */
   readonly onOpeningHeld?: () => void;
 }
 
