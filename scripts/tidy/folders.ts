@@ -102,8 +102,6 @@ export const beingRewritten = [
  * use them do, and then this list goes: an entry without such a fixture is an error.
  */
 export const misnamedFixtures = [
-  "src/cli/cluster-servers.contract.ts",
-  "src/cli/watch/",
   "src/lab/controllers/controller-world.contract.ts",
   "src/lab/deployed-rights.contract.ts",
   "src/lab/observed/",

@@ -40,7 +40,7 @@ test("makes version 4 UUIDs that do not repeat", () => {
 
 test("tells every draw", () => {
   const drawn: number[] = [];
-  const random = new SeededRandom({ seed: 1, name: "told", onDraw: (value) => drawn.push(value) });
+  const random = new SeededRandom({ seed: 1, name: "drawn", onDraw: (value) => drawn.push(value) });
   const values = [random.next(), random.next()];
   random.uuid();
   expect(drawn.slice(0, 2)).toEqual(values);

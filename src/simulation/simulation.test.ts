@@ -54,7 +54,7 @@ describe("virtual time", () => {
     await expect(run).rejects.toThrow(SimulationDeadlockError);
     await expect(run).rejects.toThrow(
       "nothing is left to happen at 20 ms, after 2 events, and the run still waits: for a " +
-        "promise nobody will settle, or for the real world. Hosts: a, b; open exchanges: 0; seed 3",
+        "promise that never settles, or for the real world. Hosts: a, b; open exchanges: 0; seed 3",
     );
   });
 

@@ -257,7 +257,7 @@ export class Simulation {
     const hosts = [...this.#running.keys()].join(", ") || "none";
     return (
       `nothing is left to happen at ${this.now()} ms, after ${this.events} events, and the run ` +
-      `still waits: for a promise nobody will settle, or for the real world. Hosts: ${hosts}; ` +
+      `still waits: for a promise that never settles, or for the real world. Hosts: ${hosts}; ` +
       `open exchanges: ${this.network.openExchanges()}; seed ${this.#seed}`
     );
   }
