@@ -72,7 +72,7 @@ export class DocsTerminal implements Terminal {
     if (this.#showsErrors) this.write(text);
   }
 
-  /** What is on it now, without empty lines at its end. */
+  /** Its present lines, without empty ones at the end. */
   lines(): readonly Line[] {
     const lines = this.#lines.map(runsOf);
     while (lines.at(-1)?.length === 0) lines.pop();

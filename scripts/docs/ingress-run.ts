@@ -15,9 +15,9 @@ import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { DocsTerminal, textOf } from "./docs-terminal.ts";
 
 export interface IngressRun {
-  /** What `lockstep ingress endpoints shop` prints some seconds after the restart. */
+  /** The output of `lockstep ingress endpoints shop` some seconds after the restart. */
   readonly endpoints: string;
-  /** What the shadow prints at its end, without the longest cases. */
+  /** The output of the shadow at its end, without the longest cases. */
   readonly shadow: string;
 }
 

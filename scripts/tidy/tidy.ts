@@ -60,7 +60,7 @@ const bannedModules: Readonly<Record<string, "*" | readonly string[]>> = {
   "node:crypto": ["randomUUID", "randomBytes", "randomInt", "randomFillSync", "getRandomValues"],
 };
 
-/** What a module has besides that is a plain function of its arguments. */
+/** Names of these modules that are plain functions of their arguments. */
 const pureNames: Readonly<Record<string, readonly string[]>> = { "node:net": ["isIP"] };
 
 export const contractProblem = "is not a contract suite";

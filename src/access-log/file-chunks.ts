@@ -49,7 +49,7 @@ export async function* plainChunks(
 
 export interface FollowFileOptions extends Pick<Environment, "files" | "timers"> {
   readonly path: string;
-  /** What is in the file already is part of it, or only what comes. */
+  /** Whether to read the present content of the file, or only later lines. */
   readonly from: "start" | "end";
   /** Aborting it ends the chunks. */
   readonly signal: AbortSignal;

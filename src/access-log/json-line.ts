@@ -50,7 +50,7 @@ const ranks: ReadonlyMap<string, number> = new Map(
 /** Where shippers put the line: docker, fluentd, Fluent Bit, Filebeat, journald, Loki, clouds. */
 const envelopeFields = ["log", "message", "MESSAGE", "msg", "line", "textPayload", "_raw"];
 const envelopeTimes = ["time", "@timestamp", "timestamp", "_time"];
-/** What a search for lines gives has each of them one level down. */
+/** Search results have each line one level down. */
 const hitFields = ["_source", "result"];
 
 /** About the pod that wrote the log, not about the request. */
@@ -137,7 +137,7 @@ function knownName(path: readonly string[], field: string): string | undefined {
   return undefined;
 }
 
-/** What cannot be the variable's value is something else of the same name. */
+/** A value of another type belongs to another field of the same name. */
 function textOf(value: unknown, variable: string): string | undefined {
   if (variable === "upstream_addr" && (value === null || Array.isArray(value))) {
     // Envoy's placeholder for no endpoint, and lists of all tried endpoints.

@@ -1,5 +1,5 @@
-// One request out of nginx's variables, wherever they were read from. What a log does not say stays
-// undefined; only a request without a time or a status is of no use to anyone.
+// One request from nginx's variables, wherever they were read from. Missing values stay undefined;
+// only a request without a time or a status is useless.
 import type { WallMs } from "../environment/clock.ts";
 import type { AccessLogEntry } from "./access-log-entry.ts";
 import { type IsService, serviceNamed } from "./backend-name.ts";
@@ -23,7 +23,7 @@ export interface EntryContext {
 
 export type ReadEntry =
   | { readonly entry: AccessLogEntry }
-  /** What is missing. */
+  /** The missing value. */
   | { readonly problem: string };
 
 export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
@@ -57,7 +57,9 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
   };
 }
 
-/** What is kept of each text of a request. A URL of this length identifies it; names have 253. */
+/**
+ * The kept length of each text of a request. A URL of this length identifies it; names have 253.
+ */
 const targetMax = 1_024;
 const nameMost = 255;
 const methodMax = 32;

@@ -7,7 +7,7 @@ import { podLogLines } from "./pod-log.ts";
 
 interface World {
   readonly simulation: Simulation;
-  /** What was asked, without what never changes. */
+  /** The requests, without constant parts. */
   readonly asked: string[];
   /** The lines so far, and how the log ended; undefined while it goes on. */
   readonly read: { readonly lines: string[]; ended: string | undefined };

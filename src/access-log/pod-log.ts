@@ -90,7 +90,7 @@ async function* oneStream(options: PodLogOptions, place: Place): AsyncGenerator<
   });
   onConnected?.(true);
   place.wasRead = true;
-  // By the server's clock: what comes later is looked for from here if no line says better.
+  // By the server's clock: later lines are requested from here if no line has a better time.
   place.since ??= secondsOf(response.headers["date"]);
   const seen = { stamp: place.stamp, count: place.count };
   const splitter = new LineSplitter({ bytesMax: lineBytesMax });

@@ -20,10 +20,10 @@ export interface LoggedTries {
   readonly leftOut: TriesLeftOut | undefined;
 }
 
-/** What ingress-nginx's configuration has in place of endpoints, where it found none to send to. */
+/** The placeholder in ingress-nginx's configuration for a missing endpoint. */
 const placeholder = "0.0.0.1";
 
-/** What nginx writes down for an endpoint that refuses, breaks off or keeps silent. */
+/** The status nginx logs for an endpoint that refuses, breaks off or does not answer. */
 const proxyMadeStatuses = new Set([502, 504]);
 
 export function triesOf(lists: UpstreamLists): LoggedTries {

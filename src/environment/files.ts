@@ -41,7 +41,7 @@ export interface FileLock {
   release(): Promise<void>;
 }
 
-/** For its owner alone: what Lockstep writes holds keys, addresses of clients and names of objects. */
+/** For its owner alone: Lockstep's files hold keys, addresses of clients and names of objects. */
 export const ownerOnly = 0o600;
 export const ownerOnlyFolder = 0o700;
 

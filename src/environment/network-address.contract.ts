@@ -1,4 +1,4 @@
-// The contract of addresses: who can listen where, who is found, and what the failures are called.
+// The contract of addresses: listening, connecting, and the names of the failures.
 import { expect, it } from "vitest";
 import {
   failureOf,

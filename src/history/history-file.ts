@@ -26,8 +26,8 @@ export class HistoryFile {
   }
 
   /**
-   * Resolves to what an earlier run left pending, the oldest first. Rejects with a `HistoryError` where it
-   * cannot be opened; what was begun of it is then removed.
+   * Resolves to the pending journeys of an earlier run, the oldest first. Rejects with a
+   * `HistoryError` if it cannot be opened; new files are then removed.
    */
   async open(): Promise<readonly JourneyRecord[]> {
     const undo = await prepareHistory(this.#options);

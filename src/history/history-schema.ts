@@ -1,6 +1,6 @@
-// What a history file holds, and how a file of an earlier version becomes one of this. The version
-// is SQLite's user_version; a step and the new version are one transaction, so that a writer killed
-// on the way leaves the file as it was before the step or after it.
+// The schema of a history file, and the upgrade of an earlier version. The version is SQLite's
+// user_version; a step and the new version are one transaction, so that a writer killed on the way
+// leaves the file as it was before the step or after it.
 import { type HistoryDatabase, sqliteCode } from "./history-database.ts";
 import { HistoryError } from "./history-error.ts";
 

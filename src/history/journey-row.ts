@@ -1,4 +1,4 @@
-// What a history asks journeys by, taken from the record: its columns beside the record itself.
+// The columns of a journey for queries, taken from the record.
 import type { HopRecord, JourneyRecord } from "../timeline/journey-record.ts";
 import type { SqlValue } from "./history-database.ts";
 

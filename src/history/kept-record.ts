@@ -1,5 +1,5 @@
 // A journey as it comes back out of a history. The file was written by this program, yet disks and
-// people change bytes: what does not look like a journey any more is none, and harms no other.
+// people change bytes: a malformed row is ignored, and harms no other.
 import type { HopRecord, JourneyRecord } from "../timeline/journey-record.ts";
 
 /** Undefined when it is not as it was written. */

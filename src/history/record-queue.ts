@@ -1,5 +1,5 @@
-// Journeys that wait to be written, in the order in which they came. Bounded by number and by bytes;
-// what finds no room is refused, never something that waits already.
+// Journeys that wait to be written, in the order in which they came. Bounded by number and by
+// bytes; if there is no room, the new one is refused, never a waiting one.
 import type { MonotonicMs } from "../environment/clock.ts";
 
 export interface WaitingRecord {

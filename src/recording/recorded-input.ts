@@ -1,5 +1,5 @@
-// What `lockstep watch` takes in beside objects, as a recording has it: how far watches can be relied
-// on, what proxy replicas route to, requests in access logs, and when the observer looked.
+// The inputs of `lockstep watch` beside objects, as a recording has them: the freshness of watches,
+// the routes of proxy replicas, requests in access logs, and when the observer looked.
 import type { MonotonicMs } from "../environment/clock.ts";
 import { isRecord, type RawRecord } from "../kube/kinds/fields.ts";
 import type { Currency } from "../kube/reflector/event-time-bounds.ts";

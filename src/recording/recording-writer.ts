@@ -14,9 +14,9 @@ export interface RecordingWriterOptions
   readonly path: string;
   /** Of the file and the one before it together, beside what a new file begins with. */
   readonly maxBytes: number;
-  /** All that is known now, as lines: what a new file begins with. */
+  /** The known state, as lines, for the beginning of a new file. */
   readonly baseline: () => readonly string[];
-  /** What the header says of the run. */
+  /** The content of the header about the run. */
   readonly run: { readonly name: string; readonly watched: WatchedRun };
   /** Names and addresses are replaced before anything is written. */
   readonly anonymize?: boolean | undefined;

@@ -45,7 +45,7 @@ export interface ReplayedRunOptions {
 /** How often an observer looks; a recording without looks of its own is looked at as often. */
 const lookEveryMs = 1_000;
 
-/** What an observer calls the kinds. */
+/** The observer's names of the kinds. */
 const resourceOf: Readonly<Record<RecordedKindName, ObservedResource>> = {
   Pod: "pods",
   Service: "services",
@@ -63,7 +63,7 @@ export class ReplayedRun {
   readonly #logs = new Map<string, TrafficWitness>();
   readonly clock: ReplayClock;
   readonly run: ObserverRun;
-  /** What the run was asked to observe. */
+  /** The run's settings: clusters and filters. */
   readonly watched: WatchedRun;
   /** Whether it has the looks of an observer; older versions of `lockstep record` wrote none. */
   readonly hasTicks: boolean;
@@ -74,7 +74,7 @@ export class ReplayedRun {
   /** When a recording without looks is to be looked at; and when any was last looked at. */
   #lookAt: number;
   #lookedAt = -Infinity;
-  /** In a file that goes on with this run: what is known already is repeated until it says so. */
+  /** In a file that continues this run: known objects are repeated until it marks the end. */
   #isRepeating = false;
 
   constructor({ header, survey, bounds: shown, log, onEvent }: ReplayedRunOptions) {
@@ -294,7 +294,7 @@ function withoutPorts(object: RawRecord): RawRecord {
 
 type ReplayedPart = Omit<ConstructorParameters<typeof ClusterWitnesses>[0], "form" | "openWatch">;
 
-/** What a recorded line does to a watch, whatever it is of. */
+/** The effect of a recorded line on a watch of any kind. */
 type AnyReplayedWatch = Pick<
   ReplayedWatch<Projected, never>,
   "take" | "list" | "stand" | "standBehind"

@@ -5,7 +5,7 @@ import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import { type Clock, elapsedMs, type MonotonicMs } from "../clock.ts";
 
-/** What is needed of `process`. */
+/** The part of `process` that is needed. */
 export interface StoppableProcess {
   readonly ppid: number;
   readonly env: Readonly<Record<string, string | undefined>>;

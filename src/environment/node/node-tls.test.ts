@@ -1,4 +1,4 @@
-// HTTPS over real sockets: who is believed, who is shown, and what a misfit is called.
+// HTTPS over real sockets: trusted servers, client certificates, and the names of the failures.
 import { webcrypto } from "node:crypto";
 import { createServer, type Server } from "node:https";
 import type { TLSSocket } from "node:tls";

@@ -55,7 +55,7 @@ export class Channel {
     return this.#held;
   }
 
-  /** What is sent now would be held when it arrives. */
+  /** Whether data sent now would be held when it arrives. */
   get blocked(): boolean {
     const { link, reverse } = this.#options;
     if (this.#stalled || link.partitioned || link.to.vanished) return true;
