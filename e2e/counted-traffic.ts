@@ -101,7 +101,7 @@ export class CountedTraffic {
 /** The uids of pods, by `replica host`. */
 export type ServedBy = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What it is when every pod of a host serves through every replica, and no other. */
+/** The expected text when every pod of a host serves through every replica, and no other. */
 export function expectedFrom(
   pods: readonly ShopPod[],
   replicas: readonly Pick<EntryReplica, "name">[],

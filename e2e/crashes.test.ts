@@ -1,6 +1,6 @@
-// What is killed comes back, and what is left goes on: workers, nginx and Lockstep die under load,
-// of one replica among three. Nothing is lost but what the dead had in their hands, and nowhere
-// else; and afterwards every request is served, by the right pods.
+// Killed processes come back, and the others continue: workers, nginx and Lockstep die under load,
+// of one replica among three. Only requests in the hands of the dead process are lost; afterwards
+// every request is served, by the right pods.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MonotonicMs } from "../src/environment/clock.ts";
 import { socketPathOf } from "../src/outputs/nginx/nginx-prefix.ts";
@@ -166,7 +166,9 @@ describe.skipIf(withoutNginx !== false)("under load, with one replica of three",
     return clock.monotonicMs();
   }
 
-  /** What is lost was in the hands of the one that died: nothing sent later, nothing elsewhere. */
+  /**
+   * Only requests in the hands of the dead process may be lost: none sent later, none elsewhere.
+   */
   function expectLostOnly(traffic: CountedTraffic, goneAt: MonotonicMs): void {
     const { results, sent, entryCounts } = traffic;
     expect(results.length).toBe(sent);

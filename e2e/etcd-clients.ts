@@ -33,7 +33,7 @@ export function clientOf(environment: Environment, lab: LabProcess): KubeClient 
 export class LedgerWriter {
   /** Name and resourceVersion of what a server said is stored. */
   readonly acknowledged = new Map<string, number>();
-  /** What no server answered for: it may be stored or not. */
+  /** Writes without an answer: they may be stored or not. */
   readonly unknown = new Set<string>();
   /** Refusals that say for sure what happened, of which there must be none. */
   readonly refused: unknown[] = [];
@@ -151,7 +151,7 @@ interface ReceivedObject {
   readonly metadata: { readonly name?: string; readonly resourceVersion?: string };
 }
 
-/** What is stored of the ledger in the end. */
+/** The stored part of the ledger at the end. */
 export async function storedLedger(client: KubeClient): Promise<Map<string, number>> {
   const { body } = await client.request({
     verb: "list",

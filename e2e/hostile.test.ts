@@ -49,7 +49,7 @@ const fields: Readonly<Record<string, (text: string, spec: IngressSpec) => objec
   class: (text, spec) => ({ ...spec, ingressClassName: text }),
 };
 
-/** Any text after a slash is a path; what is behind a service is no matter of its Ingress. */
+/** Any text after a slash is a path; a service's endpoints are no matter of its Ingress. */
 const mayServeNothing = /^(class|path|bare|port|backend)-/;
 
 function withPath(spec: IngressSpec, changed: object): object {

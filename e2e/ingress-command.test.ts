@@ -246,7 +246,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       const pods = await world.pods();
       return pods.every(({ uid }) => saved.some(({ podUid }) => podUid === uid));
     });
-    // What the first lists of the next one are compared with.
+    // The state for the first lists of the next one.
     const { known } =
       readSnapshot((await files.read(snapshotPathOf(replica.prefix))) ?? Buffer.of()) ?? {};
     expect([...(known ?? [])].find(([watch]) => watch.endsWith(" ingresses"))?.[1]).toBe(1);
@@ -361,7 +361,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
   });
 });
 
-/** What an operator would have saved of the cluster; gives the file. */
+/** Saves the cluster's objects, as an operator would; returns the file. */
 async function saveObjects(world: ShopsWorld, name: string): Promise<string> {
   const { files, processes } = world.environment;
   const kinds = "pods,services,nodes,endpointslices";

@@ -1,6 +1,6 @@
-// What conformance suites of Ingress ask from outside, of the lab, `lockstep ingress` and nginx as
-// users run them: pods with a suite's echo server say what reached them. The tables of paths and
-// hosts are in src/outputs/nginx/ingress-meaning.test.ts.
+// Conformance suites of Ingress, from outside, against the lab, `lockstep ingress` and nginx as
+// users run them: pods with a suite's echo server report the requests that reached them. The tables
+// of paths and hosts are in src/outputs/nginx/ingress-meaning.test.ts.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseJson } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";

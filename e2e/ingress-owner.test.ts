@@ -23,7 +23,7 @@ describe.skipIf(withoutNginx !== false)("a second lockstep ingress on one prefix
   });
   afterAll(() => world?.stop());
 
-  /** What it says when it does not start, without its log lines. */
+  /** The output of a failed start, without its log lines. */
   const refused = async (args: readonly string[], config?: string): Promise<string> => {
     const second = first.beside("second", args, config);
     await second.run();

@@ -107,12 +107,12 @@ export class IngressProcess {
     return child;
   }
 
-  /** What the newest run has said on standard error. */
+  /** The standard error of the newest run. */
   get said(): string {
     return this.#said;
   }
 
-  /** What it has written on standard output. */
+  /** Its standard output. */
   get written(): string {
     return this.#written;
   }
@@ -147,7 +147,7 @@ export class IngressProcess {
     this.#child = undefined;
   }
 
-  /** What nginx says of itself; undefined while none does. */
+  /** nginx's own state; undefined while none runs. */
   async nginx(): Promise<ControlState | undefined> {
     try {
       return await this.#control.state();
@@ -218,7 +218,7 @@ export class IngressProcess {
     return await textOf(body);
   }
 
-  /** As Ctrl-C would; what a failed test has left is ended too. */
+  /** As Ctrl-C would; leftovers of a failed test are ended too. */
   async #stop(): Promise<void> {
     this.#child?.kill("SIGINT");
     await this.#child?.exited;

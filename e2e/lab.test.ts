@@ -9,7 +9,7 @@ import { afterAll, afterEach, expect, it } from "vitest";
 import { parse } from "yaml";
 import { finished, runLockstep, startLabProcess, stopAllLabs } from "./lab-process.ts";
 
-/** What names the process that has a port. */
+/** The tool that names the process of a port. */
 const hasSs = ["/usr/bin/ss", "/bin/ss", "/usr/sbin/ss", "/sbin/ss"].some(existsSync);
 
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-lab-"));

@@ -14,7 +14,7 @@ const folder = new URL("../deploy/monitoring/", import.meta.url);
 const rulesText = readFileSync(new URL("alerts.yaml", folder), "utf8");
 const dashboard: unknown = JSON.parse(readFileSync(new URL("dashboard.json", folder), "utf8"));
 
-/** What has no figures here: there is no access log, and no ingress of Lockstep. */
+/** Panels without figures here: there is no access log, and no ingress of Lockstep. */
 const withoutData = /requests_after_leave|lockstep_ingress_/;
 
 /** Sooner than real alerts, so that the test need not wait. */

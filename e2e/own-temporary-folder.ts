@@ -11,7 +11,7 @@ const memory = "/dev/shm";
 /** Several times what the etcds of a test write. */
 const roomBytes = 4e9;
 
-/** Before anything else of the file: what it starts, and `tmpdir` itself, go by it. */
+/** Before anything else of the file: its processes, and `tmpdir` itself, use it. */
 export function useOwnTemporaryFolder({ inMemory = false } = {}): void {
   const usual = tmpdir();
   beforeAll(() => {

@@ -1,4 +1,4 @@
-// nginx and Lockstep live and die apart: what is killed comes back, what goes on serves, and the
+// nginx and Lockstep live and die separately: a killed one comes back, the other serves, and the
 // state is right afterwards.
 import { describe, expect, it } from "vitest";
 import { ControlError } from "../src/outputs/nginx/control-answer.ts";

@@ -1,5 +1,5 @@
-// What real nginx speaks on either side: HTTP/2, websocket, gRPC, HTTPS to the endpoints, the PROXY
-// protocol, and what it believes about where a request came from.
+// The protocols of real nginx on either side: HTTP/2, websocket, gRPC, HTTPS to the endpoints, the
+// PROXY protocol, and its trust in forwarded headers.
 import { webcrypto } from "node:crypto";
 import { createServer as createHttp2, createSecureServer as createSecureHttp2 } from "node:http2";
 import { createServer as createHttps } from "node:https";
@@ -300,7 +300,7 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
       });
       const seen: string[] = [];
       const hosts = ["any.example", "inside.test", "both.example", "named.test", "wrong.example"];
-      // Twice: what is kept open for one name must not serve another.
+      // Twice: a connection kept open for one name must not serve another.
       for (const host of [...hosts, ...hosts]) {
         const { status, body } = await world().ask(host, "/");
         seen.push(status === 200 ? body : String(status));
@@ -379,7 +379,7 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
         "loose.example": [rule("/", "forged", policy)],
         "strict.example": [rule("/", "forged", { ...policy, verifyUpstream: true })],
       });
-      // What was not verified is kept open, and must not serve where it has to be.
+      // An unverified connection is kept open, and must not serve where verification is needed.
       const statuses: number[] = [];
       for (const host of ["loose.example", "strict.example", "loose.example"]) {
         statuses.push((await world().ask(host, "/")).status);

@@ -30,7 +30,7 @@ export interface Answer {
 export interface Backend {
   /** `address:port`, as decisions name it. */
   readonly peer: string;
-  /** What it was asked, in words: `POST /path body`. */
+  /** Its requests as text: `POST /path body`. */
   readonly requests: string[];
   close(): Promise<void>;
 }

@@ -30,7 +30,7 @@ const environment = nodeEnvironment();
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-stock-"));
 const prefix = join(folder, "replica-1");
 
-/** What a test started, the last first: a test that fails must leave nothing behind either. */
+/** The processes of a test, the last first: a failing test must leave nothing behind either. */
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();

@@ -1,5 +1,5 @@
-// `lockstep watch` as a person runs it, beside a lab in another process: what it prints as pods are
-// replaced, what it answers to Prometheus and keeps, and how it ends.
+// `lockstep watch` as a person runs it, beside a lab in another process: its output as pods are
+// replaced, its metrics and its history, and its end.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
@@ -38,7 +38,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What a watch prints as it runs. */
+/** The output of a running watch. */
 class WatchProcess {
   readonly child: ChildProcess;
   output = "";

@@ -85,7 +85,7 @@ async function restartServer({ plane }: RealCluster, world: ShopsWorld): Promise
 const isDone = () => true;
 const isNotDone = () => false;
 
-/** What the shops' changes must look like, in words and sorted, from who was there when. */
+/** The expected changes of the shops, as sorted texts, from the pods and their times. */
 function replacing(releases: readonly (readonly ShopPod[])[]): readonly string[] {
   const changes = releases.slice(1).flatMap((after, index) => {
     const before = releases[index] ?? [];

@@ -7,7 +7,7 @@ import type { History } from "./scene.ts";
 export interface Difference {
   readonly namespace: string;
   readonly round: number;
-  /** What happened, from the first step on. */
+  /** The steps, from the first on. */
   readonly steps: readonly string[];
   readonly what: "answers" | "objects" | "writes";
   readonly real: readonly string[];

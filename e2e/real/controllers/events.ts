@@ -1,5 +1,5 @@
-// The Events that controllers wrote, as both sides must have them: who, of what, why and in which
-// words. How often is left out, and so is what only a race explains.
+// The Events of controllers, as both sides must have them: component, object, reason and message.
+// The counts are left out, and so are Events that depend on a race.
 import { optionalString, type RawRecord, recordAt } from "../../../src/kube/kinds/fields.ts";
 import { list, type Side } from "./side.ts";
 

@@ -24,7 +24,7 @@ export interface PackingOptions {
 
 export interface Packing {
   readonly transitions: number;
-  /** What was foretold and what came, where they differ. */
+  /** The predictions and results that differ. */
   readonly differences: readonly string[];
 }
 
@@ -106,7 +106,7 @@ async function populate(side: Side, namespace: string, random: Random, rounds: n
   });
 }
 
-/** What a plan is made from. */
+/** The input of a plan. */
 interface Given {
   readonly slices: readonly RawRecord[];
   readonly node: Node;

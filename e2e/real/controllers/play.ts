@@ -5,7 +5,7 @@ import type { History } from "./scene.ts";
 import { inTurns, list, makeNodes, perform, type Side, send, slicesPath, Witness } from "./side.ts";
 import { Meanings, type View, viewOf } from "./view.ts";
 
-/** What a namespace looked like after a round. */
+/** The state of a namespace after a round. */
 export interface Scenery {
   /** Of each request of the step, the status it was answered with. */
   readonly answers: readonly number[];

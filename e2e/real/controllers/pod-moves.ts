@@ -175,7 +175,7 @@ function end(scene: Scene): Step | undefined {
   const name = existing(scene);
   if (name === undefined || scene.hasMissingNode) return undefined;
   const phase = oneOf(scene.random, ["Succeeded", "Failed"]);
-  // What has ended does not begin again, so no other move may find it.
+  // An ended pod does not begin again, so no other move may find it.
   scene.pods.delete(name);
   const target = `${podPath(scene, name)}/status`;
   return {
@@ -211,7 +211,7 @@ function vanish(scene: Scene): Step | undefined {
     operations: [
       { method: "DELETE", target: podPath(scene, name), body: { gracePeriodSeconds: 0 } },
     ],
-    // The pod is first marked as leaving and then gone: who is quick writes for each.
+    // The pod is first marked as leaving and then gone: a quick controller writes for each.
     isCounted: false,
   };
 }

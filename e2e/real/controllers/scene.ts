@@ -1,5 +1,4 @@
-// What a random history is made of: requests in steps, and the scene that the moves must know to
-// make sense.
+// The parts of a random history: requests in steps, and the scene that the moves need.
 import { type Random, randomInt } from "../../../src/environment/random.ts";
 
 /** One request of a history. */
@@ -33,7 +32,7 @@ export interface History {
   readonly steps: readonly Step[];
 }
 
-/** What exists so far, as far as the moves must know it to make sense. */
+/** The existing objects, as far as the moves need them. */
 export interface Scene {
   readonly namespace: string;
   readonly random: Random;

@@ -1,4 +1,4 @@
-// What happens to services in a random history: all sorts of them come, change and go.
+// Moves of services in a random history: all sorts of them come, change and go.
 import { randomInt } from "../../../src/environment/random.ts";
 import { chance, type Move, oneOf, type Scene, type SceneService, type Step } from "./scene.ts";
 

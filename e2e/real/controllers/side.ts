@@ -91,7 +91,7 @@ export async function makeNodes(client: KubeClient): Promise<void> {
   }
 }
 
-/** What one request led to. */
+/** The effect of one request. */
 export interface Answer {
   readonly status: number;
   readonly object: Readonly<Record<string, unknown>>;
