@@ -263,7 +263,7 @@ export class Decisions {
     });
     const after = truth(snapshot, port, policy());
     this.#missing.note(key, missingOf(snapshot, port));
-    probes?.want(key, after.doubts);
+    probes?.want(key, after.probeRequests);
     externalNames?.want(key, externalNamesOf(snapshot), createdAtOf(snapshot));
     const known = this.#decided.get(key);
     const isNew = known === undefined || !areRoutedAlike(known.truth, after);

@@ -32,7 +32,7 @@ function truthOf(states: Readonly<Record<string, EndpointState>>): ServiceTruth 
     pod: "ready" as const,
     published: "ready" as const,
   }));
-  return { endpoints, problems: [], doubts: [] };
+  return { endpoints, problems: [], probeRequests: [] };
 }
 
 const name = (address: string) => ({

@@ -136,7 +136,7 @@ test("receives each override of the decision log, when it begins and when it end
       service: "d/web:80",
       version: 1,
       before: undefined,
-      after: { endpoints, problems: [], doubts: [] },
+      after: { endpoints, problems: [], probeRequests: [] },
     });
     decisions.note(truth([override("out", 1).endpoint]));
     await timers.sleep(40);

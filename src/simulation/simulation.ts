@@ -9,7 +9,7 @@ import type { Latency } from "./network/link.ts";
 import { catchRejections } from "./rejections.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { FileTree, SimulatedFiles } from "./simulated-files.ts";
-import { LogBook, type LogLine } from "./simulated-log.ts";
+import { type LogLine, SimulatedLogs } from "./simulated-log.ts";
 import { SimulatedNames } from "./simulated-names.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
 import { type SimulatedHost, SimulatedProcess } from "./simulated-process.ts";
@@ -88,7 +88,7 @@ export class Simulation {
   readonly random: Random;
   readonly #seed: number;
   readonly #time: VirtualTime;
-  readonly #logBook: LogBook;
+  readonly #logs: SimulatedLogs;
   readonly #hosts = new Map<string, SimulatedHost>();
   /** The main process of each host that runs, with its environment. */
   readonly #running = new Map<string, { process: SimulatedProcess; environment: Environment }>();
@@ -112,7 +112,7 @@ export class Simulation {
     });
     const time = this.#time;
     const trace = this.trace;
-    this.#logBook = new LogBook({ time, trace });
+    this.#logs = new SimulatedLogs({ time, trace });
     this.network = new SimulatedNetwork({ time, trace, seed, ...(latency && { latency }) });
     this.random = this.#stream("the simulation", -1);
   }
@@ -189,7 +189,7 @@ export class Simulation {
 
   /** The newest log lines of all machines, oldest first. */
   logLines(): readonly LogLine[] {
-    return this.#logBook.lines();
+    return this.#logs.lines();
   }
 
   /** Ends the run with this error. */
@@ -225,7 +225,7 @@ export class Simulation {
     variables: Readonly<Record<string, string | undefined>>,
   ): Environment {
     const time = this.#time;
-    const log = this.#logBook.logOf(process);
+    const log = this.#logs.logOf(process);
     const timers = new SimulatedTimers({ time, process });
     const environment: Environment = {
       clock: simulatedClock(time, process),

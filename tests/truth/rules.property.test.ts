@@ -86,7 +86,7 @@ test("the order in which clusters, pods and slices are listed makes no differenc
       const one = truth({ ...own, clusters: inOrder }, 80, by);
       const other = truth({ ...own, clusters: reordered }, 80, by);
       expect(other.endpoints).toEqual(one.endpoints);
-      expect(new Set(other.doubts)).toEqual(new Set(one.doubts));
+      expect(new Set(other.probeRequests)).toEqual(new Set(one.probeRequests));
     }),
     runs,
   );

@@ -25,7 +25,11 @@ const west: UnlistedCluster = {
 
 function decided(unlisted: UnlistedCluster, policy: Partial<TruthPolicy> = {}) {
   const own = { ...snapshot(), unlisted: [unlisted] };
-  const { endpoints, doubts, problems } = truth(own, 80, { followSlices: false, ...policy });
+  const {
+    endpoints,
+    probeRequests: doubts,
+    problems,
+  } = truth(own, 80, { followSlices: false, ...policy });
   const silent = "the cluster west has not answered yet: its last known endpoints stay in use";
   expect(problems).toEqual([silent]);
   return { endpoints, doubts };

@@ -23,7 +23,7 @@ function standing(cause: "flap" | "traffic", answer: "answers" | "silent" | "unk
 
 /** The decision on the first endpoint, and the reason for its probe. */
 function first(words: FactsInWords) {
-  const { endpoints, doubts } = truth(snapshot(inCluster(words)), 80, policy);
+  const { endpoints, probeRequests: doubts } = truth(snapshot(inCluster(words)), 80, policy);
   const { state, rule, reason } = endpoints[0] ?? {};
   return [`${state} (${rule}): ${reason}`, doubts.map(({ cause }) => cause)];
 }

@@ -56,7 +56,7 @@ describe("holding through a flap", () => {
   ] as const)("a pod that %s is not doubted", (_, fields) => {
     const words = { pods: [pod(1, fields)], published, doubts: doubts("answers") };
     const decided = truth(snapshot(inCluster(words)), 80, policy);
-    expect(decided.doubts).toEqual([]);
+    expect(decided.probeRequests).toEqual([]);
     expect(decided.endpoints.map(({ rule }) => rule)).not.toContain("hold through a flap");
   });
 
@@ -84,7 +84,7 @@ describe("holding through a flap", () => {
       published,
       doubts: doubts("unknown"),
     };
-    expect(truth(snapshot(inCluster(words)), 80, policy).doubts).toEqual([
+    expect(truth(snapshot(inCluster(words)), 80, policy).probeRequests).toEqual([
       {
         cluster: "east",
         address: "10.0.0.1",
@@ -100,6 +100,9 @@ describe("holding through a flap", () => {
   test("a service that follows its slices doubts nothing", () => {
     const words = { pods: [pod(1, flipped)], published, doubts: doubts("answers") };
     const followed = truth(snapshot(inCluster(words)), 80, { followSlices: true });
-    expect([followed.doubts, followed.endpoints.map(({ state }) => state)]).toEqual([[], ["out"]]);
+    expect([followed.probeRequests, followed.endpoints.map(({ state }) => state)]).toEqual([
+      [],
+      ["out"],
+    ]);
   });
 });

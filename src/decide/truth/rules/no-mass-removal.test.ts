@@ -32,7 +32,7 @@ function answered(answers: Readonly<Record<number, Partial<StandingDoubt>>>): Do
 
 /** Each endpoint's last number, state and rule, and who is to be probed for this rule. */
 function decided(words: FactsInWords) {
-  const { endpoints, doubts } = truth(
+  const { endpoints, probeRequests: doubts } = truth(
     snapshot(inCluster({ doubts: new Map(), ...words })),
     80,
     policy,
