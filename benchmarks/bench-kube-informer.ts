@@ -1,5 +1,6 @@
 // One informer in a process of its own, started with --expose-gc: lists and watches the pods of the
-// benchmark's server and prints what that took, as JSON. Arguments: who, port, pods, events.
+// benchmark's server and prints its time and memory as JSON. Arguments: informer, port, pods,
+// events.
 import { Registry } from "prom-client";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";

@@ -73,7 +73,7 @@ export function columnFigures(
   return figures;
 }
 
-/** What was asked for. */
+/** The goals. */
 export function goalFigures(meter: ChangeMeter, after: string): Figures {
   const lagsMs = directions.flatMap((one) => meter.lags(goalSeries, "lockstep", one).lagsMs);
   const note = `${fromTo}, at ${goalSeries} changes/s`;
@@ -94,7 +94,7 @@ export function publishedFigures(meter: ChangeMeter, list: readonly Series[]): F
   );
 }
 
-/** What the endpoint controller had not written yet at the end of a run, and how fast it wrote. */
+/** The unwritten changes of the endpoint controller at the end of a run, and its write rate. */
 export interface Backlog {
   readonly missing: number;
   readonly publishedPerSecond: number;

@@ -41,7 +41,7 @@ export function* clusterObjects(size: ClusterSize, at: WallMs): Generator<object
   for (let pod = 0; pod < size.pods; pod += 1) yield podObject(size, pod, at);
 }
 
-/** What a kubelet writes when a probe changes its mind. */
+/** A kubelet's write when the result of a probe changes. */
 export async function writeReady(
   client: KubeClient,
   clock: Clock,

@@ -152,7 +152,7 @@ export class JourneysWorld {
     return this.#turn(from + this.#podAt(this.#turns, to - from));
   }
 
-  /** What cannot be avoided: the bytes become objects in stores. */
+  /** The unavoidable cost: the bytes become objects in stores. */
   store({ pod, slice }: ChangeBytes): readonly [Change<Pod>, Change<EndpointSlice>] {
     return [storeOne(this.#pods, podKind, pod), storeOne(this.#slices, endpointSliceKind, slice)];
   }

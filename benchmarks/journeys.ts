@@ -1,7 +1,7 @@
-// What the observer costs: processor time and memory for each change, service and endpoint, and how
-// long it takes from a change to the event about it. Beside it the parsing and storing that no
-// watcher can do without, over the same bytes in the same run; and the same for three sizes in turns,
-// so that a cost that grows with the cluster would show.
+// The cost of the observer: processor time and memory for each change, service and endpoint, and
+// the time from a change to its event. Beside it the parsing and storing that every watcher needs,
+// over the same bytes in the same run; and the same for three sizes in turns, so that a cost that
+// grows with the cluster would show.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import {
@@ -117,7 +117,7 @@ async function measurePace(
   };
 }
 
-/** Many changes of which only the pod is seen: what each keeps, and whether others pay for them. */
+/** Many changes of which only the pod is seen: the memory of each, and the effect on others. */
 function measurePending(
   world: JourneysWorld,
   progress: Progress,
