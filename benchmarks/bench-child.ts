@@ -32,7 +32,7 @@ export class BenchChild {
     return await answer;
   }
 
-  /** Idempotent. The process ends itself when it has nobody to talk to. */
+  /** Idempotent. The process ends itself when its parent is gone. */
   async stop(): Promise<void> {
     if (!this.#child.connected) return;
     const ended = once(this.#child, "exit");

@@ -223,7 +223,7 @@ function virtualProxy(options: ReplicaOptions): StageProxy {
     network: recorded(options, "lockstep", upstreams.noting(network)),
     socketPath,
     listen,
-    onTold: ({ services }) => {
+    onPushed: ({ services }) => {
       const { tiers = [], addresses = [] } = services.get(decisionKey)?.entry ?? {};
       // The first tier gets requests as long as it can serve them.
       hops.routed(name, addresses.slice(0, tiers[0] ?? 0));

@@ -405,7 +405,7 @@ export class ProxyState {
     return text;
   }
 
-  /** `decidedVersion` may be behind: while routes are applied, a service is decided anew. */
+  /** `decidedVersion` may be behind: a service is decided again while routes are applied. */
   #applyService(key: string, { services }: RoutingDecision, decidedVersion = 0): void {
     const version = Math.max(decidedVersion, this.#values.service.get(key)?.version ?? 0);
     const endpoints = services.get(key);

@@ -109,7 +109,7 @@ it("does not take routes away by a load that has no room for them", () =>
     expect(pushed.state.hasUnpushed).toBe(true);
   }));
 
-it("leaves out of a change what there is no room for, until it is told again", () =>
+it("leaves out entries without room until they are pushed again", () =>
   withoutRoomFor(/shop\/(c1$|web)/, async (pushed) => {
     tell(pushed.state, ["shop/c0", "shop/c1"]);
     const routed: string[] = [];
