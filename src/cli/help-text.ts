@@ -3,7 +3,7 @@
 // indented, such as commands to copy, stay as they are, but for the name that the program is called by.
 import type { Option } from "commander";
 import type { CommandContext } from "./command.ts";
-import { wrapText } from "./terminal/wrapped-text.ts";
+import { wrapText } from "./terminal/text.ts";
 import { typedCommand } from "./typed-command.ts";
 
 /** Longer lines are hard to read, however wide the terminal is. */

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import type { Environment } from "../environment/environment.ts";
 import { type Files, FilesError } from "../environment/files.ts";
 import { NginxProcess } from "../outputs/nginx/nginx-process.ts";
-import { counted } from "./terminal/counted.ts";
+import { counted } from "./terminal/value-text.ts";
 
 type Pieces = Pick<Environment, "files" | "processes" | "timers" | "clock">;
 

@@ -2,9 +2,9 @@
 // line when something new is done. It goes where errors go, so that a pipe gets results only.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Terminal } from "../../environment/terminal.ts";
-import { StatusLine } from "./status-line.ts";
+import { cutText } from "./text.ts";
 
-export interface ProgressLineOptions {
+interface ProgressLineOptions {
   readonly terminal: Terminal;
   /** The real one: how often somebody looks does not depend on virtual time. */
   readonly clock: Clock;
@@ -51,5 +51,33 @@ export class ProgressLine {
     if (this.#shownAt !== undefined && elapsedMs(this.#shownAt, now) < everyMs) return false;
     this.#shownAt = now;
     return true;
+  }
+}
+
+// One line of a terminal that is redrawn in place until something else is written.
+
+const toEmptyLine = "\r\u001b[K";
+
+export class StatusLine {
+  readonly #terminal: Pick<Terminal, "columns">;
+  readonly #write: (text: string) => void;
+  #isDrawn = false;
+
+  /** Where results go, or progress: `terminal.write` or `terminal.writeError`. */
+  constructor(terminal: Pick<Terminal, "columns">, write: (text: string) => void) {
+    this.#terminal = terminal;
+    this.#write = write;
+  }
+
+  draw(text: string): void {
+    // The last column stays free: a terminal would begin a new line behind it.
+    this.#write(toEmptyLine + cutText(text, this.#terminal.columns - 1));
+    this.#isDrawn = true;
+  }
+
+  /** Before anything else is written. */
+  clear(): void {
+    if (this.#isDrawn) this.#write(toEmptyLine);
+    this.#isDrawn = false;
   }
 }

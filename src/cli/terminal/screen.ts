@@ -3,7 +3,7 @@
 // is at the start of the last live line, where what somebody types cannot break it, or at the start
 // of an empty line when there is none.
 import type { Terminal } from "../../environment/terminal.ts";
-import { textColumns } from "./text-columns.ts";
+import { textColumns } from "./text.ts";
 
 /** Both before a line: behind a full one they would take its last character away. */
 const clearLine = "\u001b[K";

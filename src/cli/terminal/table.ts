@@ -1,7 +1,6 @@
 // Rows of cells in columns of fixed width: a cell that is too long goes on below itself, so nothing
 // is lost and nothing is wider than the table. Colours are put on after measuring. Pure.
-import { textColumns } from "./text-columns.ts";
-import { wrapText } from "./wrapped-text.ts";
+import { textColumns, wrapText } from "./text.ts";
 
 export interface Column {
   readonly width: number;

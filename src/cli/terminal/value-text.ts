@@ -4,7 +4,7 @@ import { durationText } from "../../environment/duration-text.ts";
 import type { Unit } from "../../lab/incidents/figure.ts";
 
 /** What stands where a value does not apply. */
-export const nothing = "–";
+const nothing = "–";
 
 /** `10 min 46 s`, `12,954`, `20/s`, `25 %`, `×1.37`. */
 export function valueText(value: number | undefined, unit: Unit): string {
@@ -33,4 +33,10 @@ export function numberText(value: number): string {
 /** `25 %` for 0.25. */
 export function percentText(share: number): string {
   return `${numberText(Number((share * 100).toPrecision(3)))} %`;
+}
+
+// A number with what it counts: `1 request`, `1,200 requests`.
+
+export function counted(count: number, one: string): string {
+  return `${numberText(count)} ${one}${count === 1 ? "" : "s"}`;
 }

@@ -1,15 +1,13 @@
 // The charts of a result, one above the other on one time axis, so that cause and effect line up:
 // quantities first, then the lag of each change, then the axis with the marks of the timeline.
 
+import { durationText } from "../../../environment/duration-text.ts";
 import type { Series, TimelineEntry } from "../../../lab/incidents/incident.ts";
 import type { Paint } from "../../terminal/paint.ts";
+import { wrapText } from "../../terminal/text.ts";
 import { valueText } from "../../terminal/value-text.ts";
-import { wrapText } from "../../terminal/wrapped-text.ts";
-import { type LagCell, lagRows, together } from "./lag-chart.ts";
-import { levelRows, topOf } from "./level-chart.ts";
-import { TimeAxis } from "./time-axis.ts";
 
-export interface ChartOptions {
+interface ChartOptions {
   /** Columns in all. */
   readonly width: number;
   readonly paint: Paint;
@@ -174,4 +172,209 @@ function sidePaint({ side }: Series, paint: Paint): (text: string) => string {
 
 function gutter(label: string, line: string): string {
   return `${label.padStart(gutterColumns - 1)} ${line}`;
+}
+
+// A quantity over time, as bars of eighths of a character: queue depth, request rate, requests lost.
+// A point's value holds until the next; a column shows the highest of its time, so that no peak is
+// lost. Series that are compared have one scale. Pure.
+
+/** Empty, then an eighth more each. */
+const eighths = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"] as const;
+
+/** The rows of one series, from the top. */
+function levelRows(
+  series: Series,
+  options: { readonly axis: TimeAxis; readonly rows: number; readonly top: number },
+): readonly string[] {
+  const { axis, rows, top } = options;
+  const heights = columnValues(series, axis).map((value) => heightOf(value, rows, top));
+  return Array.from({ length: rows }, (_, row) => {
+    const below = (rows - 1 - row) * 8;
+    return heights.map((height) => eighths[Math.min(8, Math.max(0, height - below))]).join("");
+  });
+}
+
+/** The highest value of all, which is where the scale ends. */
+function topOf(all: readonly Series[]): number {
+  return Math.max(0, ...all.flatMap(({ points }) => points.map(([, value]) => value)));
+}
+
+/** In eighths; what is there at all is seen. */
+function heightOf(value: number, rows: number, top: number): number {
+  if (value <= 0 || top <= 0) return 0;
+  return Math.max(1, Math.round((value / top) * rows * 8));
+}
+
+function columnValues({ points }: Series, axis: TimeAxis): readonly number[] {
+  const highest: (number | undefined)[] = Array.from({ length: axis.columns });
+  const last: (number | undefined)[] = Array.from({ length: axis.columns });
+  for (const [atMs, value] of points) {
+    const column = axis.columnOf(atMs);
+    if (column === undefined) continue;
+    highest[column] = Math.max(highest[column] ?? value, value);
+    last[column] = value;
+  }
+  const values: number[] = [];
+  let held = 0;
+  for (let column = 0; column < axis.columns; column += 1) {
+    values.push(highest[column] ?? held);
+    held = last[column] ?? held;
+  }
+  return values;
+}
+
+// Lags over time, one sign for each change at each hop, on a logarithmic scale: they span six orders
+// of magnitude, and a linear scale would hide all but the largest. Pure.
+
+/** The rows, from the bottom; a lag stands in the row whose mark is nearest on the scale. */
+const marksMs = [1, 10, 100, 1_000, 10_000, 60_000, 600_000] as const;
+
+/** Where several series have a sign in one cell. */
+const together = "◆";
+
+interface LagRow {
+  readonly label: string;
+  /** One cell a column, each with the index of its series; `together` belongs to none. */
+  readonly cells: readonly LagCell[];
+}
+
+interface LagCell {
+  readonly sign: string;
+  readonly series: number | undefined;
+}
+
+const empty: LagCell = { sign: " ", series: undefined };
+
+/** From the top, as few rows as hold everything; none when there is nothing to show. */
+function lagRows(
+  all: readonly Series[],
+  signs: readonly string[],
+  axis: TimeAxis,
+): readonly LagRow[] {
+  const grid = marksMs.map(() => Array.from({ length: axis.columns }, () => empty));
+  const used = new Set<number>();
+  for (const [index, { points }] of all.entries()) {
+    for (const [atMs, lagMs] of points) {
+      const column = axis.columnOf(atMs);
+      if (column === undefined) continue;
+      const row = rowOf(lagMs);
+      used.add(row);
+      const cells = grid[row] ?? [];
+      cells[column] = merged(cells[column] ?? empty, { sign: signs[index] ?? "·", series: index });
+    }
+  }
+  if (used.size === 0) return [];
+  const lowest = Math.min(...used);
+  const highest = Math.max(...used);
+  return grid
+    .map((cells, row) => ({ label: durationText(marksMs[row] ?? 0), cells }))
+    .slice(lowest, highest + 1)
+    .reverse();
+}
+
+function rowOf(lagMs: number): number {
+  const distances = marksMs.map((mark) => Math.abs(Math.log(Math.max(lagMs, 1) / mark)));
+  return distances.indexOf(Math.min(...distances));
+}
+
+function merged(before: LagCell, added: LagCell): LagCell {
+  if (before.sign === " " || before.series === added.series) return added;
+  return { sign: together, series: undefined };
+}
+
+// The time axis that all charts of a result share: which column an instant has, where the marks of
+// the timeline stand, and labels at round times. Pure.
+
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+
+/** Between two labels there is one of these, so that they are round to a reader. */
+const stepsMs = [
+  ...[1, 10, 100].flatMap((ten) => [ten, 2 * ten, 5 * ten]),
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * secondMs),
+  ...[1, 2, 5, 10, 15, 30].map((count) => count * minuteMs),
+  ...[1, 2, 3, 6, 12].map((count) => count * hourMs),
+  ...[1, 2, 5, 10, 20].map((count) => count * dayMs),
+];
+
+/** A label and some air. */
+const labelColumns = 12;
+
+/** Each entry of the timeline has one; a run with more shows the others unnumbered. */
+const markNames = "123456789abcdefghijklmnopqrstuvwxyz";
+
+export class TimeAxis {
+  readonly #fromMs: number;
+  readonly #toMs: number;
+  readonly columns: number;
+
+  constructor(options: {
+    readonly fromMs: number;
+    readonly toMs: number;
+    readonly columns: number;
+  }) {
+    const { fromMs, toMs, columns } = options;
+    this.#fromMs = fromMs;
+    this.#toMs = Math.max(toMs, fromMs + 1);
+    this.columns = columns;
+  }
+
+  /** The column of an instant; undefined outside the axis. */
+  columnOf(atMs: number): number | undefined {
+    if (atMs < this.#fromMs || atMs > this.#toMs) return undefined;
+    const share = (atMs - this.#fromMs) / (this.#toMs - this.#fromMs);
+    return Math.min(this.columns - 1, Math.floor(share * this.columns));
+  }
+
+  /** The line itself, with the mark of each instant. */
+  line(marksAtMs: readonly (number | undefined)[]): string {
+    const cells = Array.from({ length: this.columns }, () => "─");
+    for (const [index, atMs] of marksAtMs.entries()) {
+      const column = atMs === undefined ? undefined : this.columnOf(atMs);
+      // Where several fall together the first stands for all.
+      if (column !== undefined && cells[column] === "─") cells[column] = markName(index);
+    }
+    return cells.join("");
+  }
+
+  /** Round times below it, each beginning at its column. */
+  labels(): string {
+    const absolute = this.#labelsFrom(0, (at) => durationText(at));
+    const texts = absolute.map(({ text }) => text);
+    if (new Set(texts).size === texts.length) return this.#written(absolute);
+    // Late in a long run such labels would all be the same: they count from the axis's beginning.
+    const relative = this.#labelsFrom(this.#fromMs, (at) =>
+      at === this.#fromMs ? durationText(at) : `+${durationText(at - this.#fromMs)}`,
+    );
+    return this.#written(relative);
+  }
+
+  /** At every so many whole steps from an instant on. */
+  #labelsFrom(originMs: number, textOf: (atMs: number) => string): readonly Label[] {
+    const wanted = ((this.#toMs - this.#fromMs) / this.columns) * labelColumns;
+    const stepMs = stepsMs.find((step) => step >= wanted) ?? Math.ceil(wanted / dayMs) * dayMs;
+    const labels: Label[] = [];
+    const firstMs = originMs + Math.ceil((this.#fromMs - originMs) / stepMs) * stepMs;
+    for (let at = firstMs; at <= this.#toMs; at += stepMs) {
+      labels.push({ column: this.columnOf(at) ?? 0, text: textOf(at) });
+    }
+    return labels;
+  }
+
+  #written(labels: readonly Label[]): string {
+    const fitting = labels.filter(({ column, text }) => column + text.length <= this.columns);
+    return fitting.reduce((line, { column, text }) => line.padEnd(column) + text, "");
+  }
+}
+
+interface Label {
+  readonly column: number;
+  readonly text: string;
+}
+
+/** What stands for the timeline's entry of this index, on the axis and before its text. */
+export function markName(index: number): string {
+  return markNames[index] ?? "·";
 }

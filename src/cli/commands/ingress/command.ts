@@ -4,13 +4,11 @@ import { resolve as absolute } from "node:path";
 import { Command } from "commander";
 import type { CommandContext, ExitCode } from "../../command.ts";
 import { helpText } from "../../help-text.ts";
-import { ConfigSource } from "./config-source.ts";
-import { endpointsCommand } from "./endpoints.ts";
-import { explainCommand } from "./explain.ts";
-import { ingressSettings } from "./ingress-settings.ts";
-import { leadershipHelp } from "./leadership-config.ts";
+import { ConfigSource } from "./config.ts";
+import { endpointsCommand, explainCommand } from "./questions.ts";
 import { runIngress } from "./run.ts";
-import { addSettingFlags, flagTexts } from "./setting-flags.ts";
+import { addSettingFlags, flagTexts } from "./setting.ts";
+import { ingressSettings, leadershipHelp } from "./settings.ts";
 
 interface OwnFlags {
   readonly config?: string;

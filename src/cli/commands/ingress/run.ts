@@ -1,25 +1,33 @@
 // A run of `lockstep ingress` from its settings to its end: the replica is started, follows the config
 // file, and is drained when it is asked to stop.
+
+import { resolve as absolute } from "node:path";
 import type { Environment } from "../../../environment/environment.ts";
+import type { Processes } from "../../../environment/processes.ts";
 import { ingressMetrics } from "../../../ingress/ingress-metrics.ts";
 import { IngressReplica } from "../../../ingress/ingress-replica.ts";
 import { readRemembered } from "../../../ingress/nginx-side.ts";
 import type { Readiness } from "../../../ingress/readiness.ts";
-import { isInCluster } from "../../../kube/credentials/credentials-in-cluster.ts";
+import type { ClusterAccess } from "../../../kube/credentials/credentials.ts";
+import { inClusterAccess, isInCluster } from "../../../kube/credentials/credentials-in-cluster.ts";
+import { kubeconfigAccess } from "../../../kube/credentials/credentials-kubeconfig.ts";
 import { accessLogPathOf } from "../../../outputs/nginx/nginx-logs.ts";
 import type { ListenAddress } from "../../../outputs/nginx/nginx-servers.ts";
 import { ownerText } from "../../../outputs/nginx/prefix-owner.ts";
-import { aborted, type CommandContext, type ExitCode } from "../../command.ts";
+import { aborted, type CommandContext, type ExitCode, UsageError } from "../../command.ts";
+import { sameClusters } from "../../same-clusters.ts";
 import { namingPortFlags, type PortFlag } from "../../taken-port.ts";
 import { AccessLogOutput } from "./access-log-output.ts";
-import type { ConfigSource } from "./config-source.ts";
-import { greetingLines, stoppingLine } from "./greeting.ts";
-import { type IngressClusters, ingressClusters, warnOfSameClusters } from "./ingress-clusters.ts";
-import type { IngressConfig } from "./ingress-settings.ts";
-import { leadershipOf } from "./leadership-config.ts";
-import { nginxFolder } from "./nginx-folder.ts";
-import { sayWhenReady } from "./ready-lines.ts";
-import { nothingSeenLines, shadowLines } from "./shadow-lines.ts";
+import type { ConfigSource } from "./config.ts";
+import type { IngressConfig } from "./settings.ts";
+import { leadershipOf } from "./settings.ts";
+import {
+  greetingLines,
+  nothingSeenLines,
+  sayWhenReady,
+  shadowLines,
+  stoppingLine,
+} from "./view.ts";
 
 /** Long enough for load balancers and kube-proxy to have looked at /readyz. */
 const drainDelayInPodMs = 5_000;
@@ -193,4 +201,75 @@ function listenAddresses(config: IngressConfig): readonly ListenAddress[] {
       ...(grpcPort === undefined ? [] : [{ ...shared, port: grpcPort, http2: true }]),
     ];
   });
+}
+
+// The folder that nginx runs in unless --prefix gives one. Where root starts nginx its workers are another
+// user, who opens logs, temporary files and Lua by their paths and may not enter root's home.
+
+export function nginxFolder(
+  { isRoot, variables }: Pick<Processes, "isRoot" | "variables">,
+  { prefix, httpPort }: Pick<IngressConfig, "prefix" | "httpPort">,
+): string {
+  if (prefix !== undefined) return absolute(prefix);
+  if (isRoot) return `/var/lib/lockstep/ingress-${httpPort}`;
+  const home = variables["HOME"] ?? "";
+  if (home === "") {
+    throw new UsageError("HOME is not set: give a folder for nginx with --prefix");
+  }
+  return `${home}/.lockstep/ingress-${httpPort}`;
+}
+
+// Which clusters `lockstep ingress` is about: those that were named, or the one it is a pod of, or
+// the kubeconfig's current one.
+
+interface IngressClusters {
+  readonly clusters: readonly ClusterAccess[];
+  readonly access: ClusterAccess;
+  /** The access cluster is the one this process is a pod of. */
+  readonly isOwnCluster: boolean;
+}
+
+/** In a pod its own cluster, unless a kubeconfig or a context is asked for. */
+async function ingressClusters(
+  environment: Environment,
+  { kubeconfig, contexts, accessContext }: IngressConfig,
+): Promise<IngressClusters> {
+  const isAsked = kubeconfig !== undefined || contexts.length > 0 || accessContext !== undefined;
+  if (!isAsked && isInCluster(environment.processes)) {
+    const access = inClusterAccess(environment);
+    return { clusters: [access], access, isOwnCluster: true };
+  }
+  const first = accessContext === undefined ? [] : [accessContext];
+  const names = [...new Set([...first, ...contexts])];
+  const accesses = await kubeconfigAccess({
+    ...environment,
+    path: kubeconfig,
+    contexts: names.length === 0 ? "current" : names,
+  });
+  // The access context is named first, and the first --context stands in for it.
+  const [access] = accesses;
+  if (access === undefined) throw new UsageError("the kubeconfig has no cluster to watch");
+  const wanted = new Set(contexts.length === 0 ? [access.name] : contexts);
+  const clusters = accesses.filter(({ name }) => wanted.has(name));
+  return { clusters, access, isOwnCluster: false };
+}
+
+/**
+ * Says so when two of the contexts lead to one cluster. They are kept all the same: they were named,
+ * and an ingress that does not start would be worse.
+ */
+export async function warnOfSameClusters(
+  environment: Environment,
+  { clusters }: Pick<IngressClusters, "clusters">,
+  signal: AbortSignal,
+): Promise<void> {
+  const contexts = clusters.map((access) => ({ name: access.name, access }));
+  const options = { ...environment, userAgent: "lockstep-ingress", signal };
+  for (const { name, first, why } of await sameClusters(contexts, options)) {
+    environment.log.warn(
+      `contexts ${first} and ${name} are the same cluster, so each endpoint is counted ` +
+        "twice: give only one of them",
+      { why },
+    );
+  }
 }

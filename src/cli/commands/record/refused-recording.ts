@@ -2,8 +2,8 @@
 import type { Environment } from "../../../environment/environment.ts";
 import { type Files, FilesError, ownerOnly } from "../../../environment/files.ts";
 import { mayRecordTo } from "../../../recording/recording-file.ts";
-import { asUsage } from "../../as-usage.ts";
 import { UsageError } from "../../command.ts";
+import { asUsage } from "../../flags.ts";
 
 /** Rejects with a `UsageError`. Leaves nothing behind. */
 export async function refuseRecording(

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { MonotonicMs } from "../../../environment/clock.ts";
 import type { HopTime, Journey } from "../../../timeline/journey.ts";
 import type { Hop } from "../../../timeline/witness.ts";
-import { earlyLine, journeyRow, rowsHead } from "./journey-lines.ts";
+import { earlyLine, journeyRow, rowsHead } from "./changes.ts";
 
 function shown(hop: Hop, witness: string, lagMs: number): HopTime {
   return { hop, witness, state: { type: "shown", lagMs } };

@@ -4,8 +4,8 @@ import { RecordedTerminal } from "../../../environment/recorded-terminal.contrac
 import { shopService } from "../../../lab/shop.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import type { HopTime, Journey } from "../../../timeline/journey.ts";
-import { LaterChanges } from "./later-changes.ts";
-import { countersText, Narrator } from "./narrator.ts";
+import { LaterChanges } from "./changes.ts";
+import { countersText, Narrator } from "./view.ts";
 
 const routed = [1, 2, 3].map(
   (replica): HopTime => ({

@@ -2,10 +2,14 @@
 // controller, the cause named, the fix applied, a release again. Every figure is measured here, and
 // at the end it is said whether the story held.
 
+import type { MetricsPage } from "../../../doctor/evidence/metrics-window.ts";
+import { parsePrometheusText } from "../../../doctor/evidence/prometheus-text.ts";
 import type { Finding } from "../../../doctor/finding.ts";
+import { clientThrottling } from "../../../doctor/rules/client-throttling.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Environment } from "../../../environment/environment.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
 import { componentPodName } from "../../../lab/controllers/component-pod.ts";
 import { controllerManager, controlPlaneNode } from "../../../lab/controllers/kube-controllers.ts";
@@ -14,13 +18,12 @@ import { ingressNginx } from "../../../lab/stock/ingress-nginx.ts";
 import type { Tally } from "../../../lab/traffic/tally.ts";
 import { type Journey, lagsAt } from "../../../timeline/journey.ts";
 import { findingText } from "../../terminal/finding-text.ts";
-import { Examination } from "./examination.ts";
-import { earlyLine, journeyRow, rowsHead } from "./journey-lines.ts";
-import type { Narrator } from "./narrator.ts";
+import { earlyLine, journeyRow, rowsHead } from "./changes.ts";
 import type { TrafficCount } from "./traffic-count.ts";
+import type { Narrator } from "./view.ts";
 import { busyCluster, type World } from "./world.ts";
 
-export interface StoryOptions {
+interface StoryOptions {
   readonly environment: Environment;
   readonly world: World;
   readonly traffic: TrafficCount | undefined;
@@ -168,7 +171,7 @@ async function summed(
 }
 
 /** The release in four lines, both sides over the same requests. */
-export function releaseLines(release: Release): readonly string[] {
+function releaseLines(release: Release): readonly string[] {
   const { publishedMs, stock, lockstep } = release;
   const lag = (ms: number | undefined) => (ms === undefined ? "?" : durationText(ms));
   const side = (name: string, routedMs: number | undefined, tally: Tally | undefined) =>
@@ -185,7 +188,7 @@ export function releaseLines(release: Release): readonly string[] {
 }
 
 /** The fix is one of the control plane: what stock adds to it stays. */
-export function stockStillLate({ publishedMs, stockMs }: Release): readonly string[] {
+function stockStillLate({ publishedMs, stockMs }: Release): readonly string[] {
   if (publishedMs === undefined || stockMs === undefined) return [];
   const ownMs = stockMs - publishedMs;
   const syncMs = 1000 / ingressNginx.syncsPerSecond;
@@ -217,4 +220,63 @@ function flagsOf(change: string): Readonly<Record<string, number>> {
 
 function median(values: readonly number[]): number | undefined {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+}
+
+// Gathers for the doctor what anybody with access to the cluster could: two looks at the controller
+// manager's metrics, its log through the API server, and the journeys that were observed.
+
+interface ExaminationOptions extends Pick<Environment, "clock" | "network"> {
+  readonly client: KubeClient;
+  /** The controller manager's pod, `namespace/name`. */
+  readonly pod: string;
+  readonly metricsUrl: () => string | undefined;
+  readonly journeys: () => readonly Journey[];
+}
+
+const component = "kube-controller-manager";
+const requestDeadlineMs = 10_000;
+const logLines = 2_000;
+
+class Examination {
+  readonly #options: ExaminationOptions;
+  readonly #pages: MetricsPage[] = [];
+
+  constructor(options: ExaminationOptions) {
+    this.#options = options;
+  }
+
+  /** One more look at the metrics; undefined until two looks, the log and the journeys agree. */
+  async look(): Promise<Finding | undefined> {
+    const { clock, pod, journeys } = this.#options;
+    const url = this.#options.metricsUrl();
+    if (url === undefined) return undefined;
+    const text = await this.#read(url);
+    this.#pages.push({ atMs: clock.monotonicMs(), samples: parsePrometheusText(text) });
+    if (this.#pages.length < 2) return undefined;
+    return clientThrottling({
+      logs: [{ component, source: pod, lines: await this.#log() }],
+      metrics: [{ component, source: url, pages: this.#pages }],
+      journeys: {
+        source: "journeys observed in this run",
+        journeys: journeys(),
+        nowMs: clock.monotonicMs(),
+      },
+    });
+  }
+
+  async #log(): Promise<readonly string[]> {
+    const { client, pod } = this.#options;
+    const [namespace = "", name = ""] = pod.split("/");
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?tailLines=${logLines}`;
+    const limits = { deadlineMs: requestDeadlineMs };
+    const { body } = await client.request({ verb: "get", method: "GET", path, ...limits });
+    return body.toString("utf8").split("\n");
+  }
+
+  async #read(url: string): Promise<string> {
+    const response = await this.#options.network.request({ method: "GET", url });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of response.body) chunks.push(chunk);
+    return Buffer.concat(chunks).toString("utf8");
+  }
 }

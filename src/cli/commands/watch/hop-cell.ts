@@ -1,12 +1,11 @@
 // What one hop says of one change, in eight columns: how long it took, how long it has been waited
 // for, or that nobody tells. Late and stuck have a sign and a colour, never the colour alone. Pure.
-
 import type { MonotonicMs } from "../../../environment/clock.ts";
 import { shortDuration } from "../../../environment/duration-text.ts";
 import { isBeforePod, isFirstHeard } from "../../../timeline/first-heard.ts";
 import { ageMs, type HopState, type Journey } from "../../../timeline/journey.ts";
 import { type LagBound, lagBound, type ShownState } from "../../../timeline/lag-bound.ts";
-import type { Hop } from "../../../timeline/witness.ts";
+import type { Direction, Hop } from "../../../timeline/witness.ts";
 import type { Paint } from "../../terminal/paint.ts";
 
 export type Tone = "plain" | "quiet" | "late" | "failed";
@@ -22,8 +21,8 @@ export interface Judging {
   readonly slowMs: number;
 }
 
-export const slowSign = "▲";
-export const stuckSign = "✗";
+const slowSign = "▲";
+const stuckSign = "✗";
 export const unknownSign = "?";
 
 /** Of several witnesses at a hop it is the last one that counts. */
@@ -150,3 +149,13 @@ export function isSlow(journey: Journey, judging: Judging): boolean {
     return ageMs(journey, judging.now) >= judging.slowMs;
   });
 }
+
+// What a person reads for the direction of a change.
+
+export const directionNames: Readonly<Record<Direction, string>> = {
+  leave: "removal",
+  join: "addition",
+};
+
+/** Of the longest. */
+export const directionNameColumns = 8;

@@ -7,9 +7,8 @@ import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { journeyRecord, type ObserverRun, wallAt } from "../../../timeline/journey-record.ts";
 import { type Direction, type Hop, hops } from "../../../timeline/witness.ts";
 import { jsonLine } from "../../terminal/json-line.ts";
-import type { Picture } from "./picture.ts";
-import { recentMs, type ShownLags } from "./recent-lags.ts";
-import type { WatchOutput, WatchOutputOptions } from "./watch-output.ts";
+import { recentMs, type ShownLags } from "./lag-figures.ts";
+import type { Picture, WatchOutput, WatchOutputOptions } from "./view.ts";
 
 const statusEveryMs = 10_000;
 

@@ -20,7 +20,7 @@ import {
   journeyRecord,
   type ObserverRun,
 } from "../../../timeline/journey-record.ts";
-import { asUsage, throwAsUsage } from "../../as-usage.ts";
+import { asUsage, throwAsUsage } from "../../flags.ts";
 import { namingPortFlags } from "../../taken-port.ts";
 import { hostAndPort } from "../ingress/host-and-port.ts";
 

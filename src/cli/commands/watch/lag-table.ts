@@ -7,11 +7,18 @@ import { elapsedMs } from "../../../environment/clock.ts";
 import { p99Of, samplesText } from "../../../timeline/percentile.ts";
 import { type Direction, type Hop, hops } from "../../../timeline/witness.ts";
 import type { Paint } from "../../terminal/paint.ts";
-import { cutText, rightText } from "../../terminal/text-columns.ts";
-import { directionNameColumns, directionNames } from "./direction-names.ts";
-import { awaitedCell, type HopCell, lagCell, paintTone, unknownSign } from "./hop-cell.ts";
-import type { Picture } from "./picture.ts";
-import { recentMs, recentText } from "./recent-lags.ts";
+import { cutText, rightText } from "../../terminal/text.ts";
+import {
+  awaitedCell,
+  directionNameColumns,
+  directionNames,
+  type HopCell,
+  lagCell,
+  paintTone,
+  unknownSign,
+} from "./hop-cell.ts";
+import { recentMs, recentText } from "./lag-figures.ts";
+import type { Picture } from "./view.ts";
 
 export interface LagTableOptions {
   readonly width: number;

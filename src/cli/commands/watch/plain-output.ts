@@ -9,12 +9,12 @@ import type { Journey } from "../../../timeline/journey.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { wallAt } from "../../../timeline/journey-record.ts";
 import { paintFor } from "../../terminal/paint.ts";
-import { conditionOf } from "./cluster-rows.ts";
+import { SettledChanges } from "./finished-changes.ts";
 import { isSlow } from "./hop-cell.ts";
-import { latestIn, type Picture } from "./picture.ts";
-import { SettledChanges } from "./settled-changes.ts";
+import { conditionOf } from "./live-lines.ts";
 import { summaryLines } from "./summary-lines.ts";
-import type { WatchOutput, WatchOutputOptions } from "./watch-output.ts";
+import type { WatchOutput, WatchOutputOptions } from "./view.ts";
+import { latestIn, type Picture } from "./view.ts";
 
 /** How often it is looked whether a cluster's condition has changed. */
 const lookEveryMs = 1_000;

@@ -13,20 +13,20 @@ import {
 } from "../../../recording/recording-line.ts";
 import { RecordingSurvey } from "../../../recording/recording-survey.ts";
 import { ReplayedRun, type RunHeader } from "../../../recording/replayed-run.ts";
-import { asUsage } from "../../as-usage.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
-import { counted } from "../../terminal/counted.ts";
+import { asUsage, type TimeGiven } from "../../flags.ts";
+import { counted } from "../../terminal/value-text.ts";
 import { ReplayPace, type ReplaySpeed } from "./replay-pace.ts";
+import type { WatchSettings } from "./settings.ts";
 import { WatchView } from "./view.ts";
-import type { WatchSettings } from "./watch-settings.ts";
 
 export interface ReplaySettings extends Pick<WatchSettings, "slowMs" | "utc" | "json" | "bounds"> {
   /** Absolute. */
   readonly path: string;
   /** Undefined: as it was on a screen, else as fast as possible. */
   readonly speed: ReplaySpeed | undefined;
-  /** An instant, or a time after the start of the recording. */
-  readonly from: { readonly atMs: number } | { readonly afterMs: number } | undefined;
+  /** A duration counts from the start of the recording. */
+  readonly from: TimeGiven | undefined;
 }
 
 export async function runReplay(
@@ -179,7 +179,7 @@ class Replay {
   #fromMs({ watched }: ReplayedRun): number {
     const { from } = this.#settings;
     if (from === undefined) return -Infinity;
-    const afterMs = "afterMs" in from ? from.afterMs : from.atMs - watched.wallMs;
+    const afterMs = from.type === "duration" ? from.ms : from.wallMs - watched.wallMs;
     return watched.monotonicMs + afterMs;
   }
 

@@ -369,18 +369,16 @@ test.each([
       "(and 2 more: kubectl config get-contexts)",
   ],
   [["--context", "lab-1", "--context", "lab-1"], "lab-1 is given twice: remove one."],
-  [["--context", "lab-1", "--all-contexts"], "use either --all-contexts or --context"],
-  [["--service", "web"], '--service must be namespace/name, such as shop/web, not "web".'],
+  [
+    ["--context", "lab-1", "--all-contexts"],
+    "--all-contexts and --context cannot be used together",
+  ],
   [
     ["--service", "shop/web", "--namespace", "other"],
     "shop/web is not in one of the given namespaces",
   ],
   [["--access-log", "/nowhere.log"], "access log /nowhere.log does not exist"],
   [["--access-log", "/"], "the access log / is a folder: give a file."],
-  [
-    ["--access-log", "-", "--log-format", "abc"],
-    "--log-format: the log format given has no $status",
-  ],
   [["--access-log", "pod:web"], "--access-log: pod:web is not a pod"],
   [["--proxy", "envoy=http://proxy"], "--proxy envoy=http://proxy: unknown kind of proxy envoy"],
   [["--otlp", "collector"], "--otlp must be the URL of an OTLP receiver over HTTP"],
@@ -390,9 +388,19 @@ test.each([
   }),
 );
 
-test("what cannot be is the caller's mistake", () =>
+test.each([
+  [["--service", "web"], "It must be namespace/name, such as shop/web."],
+  [["--access-log", "-", "--log-format", "abc"], "It must be a log_format of nginx with $status"],
+])("%j is refused with how to correct it", (args, message) =>
   inObserverWorld(async (world) => {
-    await expect(lockstepWatch(world, { args: ["--service", "web"] })).rejects.toBeInstanceOf(
+    const { code, errors } = await lockstepWatch(world, { args });
+    expect([code, errors]).toEqual([2, expect.stringContaining(message)]);
+  }),
+);
+
+test("a context that does not exist is a usage error", () =>
+  inObserverWorld(async (world) => {
+    await expect(lockstepWatch(world, { args: ["--context", "nowhere"] })).rejects.toBeInstanceOf(
       UsageError,
     );
   }));

@@ -8,18 +8,17 @@ import { ObserverRecording } from "../../../recording/observer-recording.ts";
 import type { WatchedRun } from "../../../recording/watched-run.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import type { ObserverRun } from "../../../timeline/journey-record.ts";
-import { asUsage } from "../../as-usage.ts";
 import { aborted, type CommandContext, type ExitCode } from "../../command.ts";
+import { asUsage } from "../../flags.ts";
+import { readPreview } from "../../preview.ts";
 import { errorsOnly, warningsOnly } from "../../quiet-log.ts";
+import { type WatchedClusters, watchedClusters } from "../../watched-clusters.ts";
 import { refuseRecording } from "../record/refused-recording.ts";
-import { AskedProxies } from "./asked-proxies.ts";
-import { FollowedLogs, refuseMissingLogs } from "./followed-logs.ts";
 import { KeptJourneys } from "./kept-journeys.ts";
-import { ScreenLog } from "./screen-log.ts";
+import { ScreenLog } from "./screen.ts";
+import type { WatchSettings } from "./settings.ts";
+import { AskedProxies, FollowedLogs, refuseMissingLogs } from "./sources.ts";
 import { WatchView } from "./view.ts";
-import { type WatchedClusters, watchedClusters } from "./watch-clusters.ts";
-import type { WatchSettings } from "./watch-settings.ts";
-import { whatComes } from "./what-comes.ts";
 
 /** Said before it begins, when somebody wonders whether it is worth while. */
 const managedText =
@@ -170,7 +169,7 @@ class Watch {
   async #sayWhatComes(stop: AbortSignal): Promise<void> {
     const { context, environment, settings, clusters, kept } = this.#parts;
     const { terminal } = context;
-    const lines = await whatComes({
+    const lines = await readPreview({
       ...environment,
       leftOut: clusters.leftOut,
       servers: clusters.servers,

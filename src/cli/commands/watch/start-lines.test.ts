@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { uncoloured } from "../../../../tests/cli/watched-changes.ts";
 import { lostHop } from "../../../observe/lost-hops.ts";
 import type { KindPreview } from "../../../observe/preview.ts";
-import { startLines } from "./start-lines.ts";
+import { startLines } from "../../preview.ts";
 
 function kind(resource: KindPreview["resource"], objects: number | undefined): KindPreview {
   const known = { bytes: objects, listRequests: 1, problem: undefined };

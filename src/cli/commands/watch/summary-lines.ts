@@ -5,18 +5,14 @@ import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Journey, Outcome } from "../../../timeline/journey.ts";
-import { counted } from "../../terminal/counted.ts";
 import type { Paint } from "../../terminal/paint.ts";
-import { numberText } from "../../terminal/value-text.ts";
-import { wrapText } from "../../terminal/wrapped-text.ts";
-import { changeColumns, headLine } from "./change-columns.ts";
-import { changeLine } from "./change-line.ts";
-import { conditionOf } from "./cluster-rows.ts";
+import { wrapText } from "../../terminal/text.ts";
+import { counted, numberText } from "../../terminal/value-text.ts";
+import { changeColumns, changeLine, headLine, shownHops } from "./change-line.ts";
 import { type LagTableOptions, lagTable } from "./lag-table.ts";
-import { lineContext } from "./live-lines.ts";
-import type { Picture, ViewOptions } from "./picture.ts";
-import { shownHops } from "./shown-hops.ts";
-import { isUnheard } from "./unknown-hops.ts";
+import { conditionOf, lineContext } from "./live-lines.ts";
+import type { Picture, ViewOptions } from "./view.ts";
+import { isUnheard } from "./view.ts";
 
 export interface SummaryOptions extends Pick<ViewOptions, "width" | "slowMs" | "utc"> {
   readonly paint: Paint;

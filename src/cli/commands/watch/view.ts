@@ -7,18 +7,18 @@ import type { ClusterStatus } from "../../../observe/cluster-status.ts";
 import type { ObserverCore } from "../../../observe/observer-core.ts";
 import type { ServiceBounds } from "../../../observe/service-filter.ts";
 import type { WatchedRun } from "../../../recording/watched-run.ts";
+import type { Journey } from "../../../timeline/journey.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import type { ObserverRun } from "../../../timeline/journey-record.ts";
-import { absentNames } from "./absent-names.ts";
+import type { OldestPending } from "../../../timeline/pending-changes.ts";
+import type { ObservationCounts } from "../../../timeline/timeline.ts";
+import type { Hop } from "../../../timeline/witness.ts";
 import { JsonOutput } from "./json-output.ts";
-import type { Picture } from "./picture.ts";
 import { PlainOutput } from "./plain-output.ts";
 import { RunClock } from "./run-clock.ts";
-import { ScreenOutput } from "./screen-output.ts";
-import { unknownHops } from "./unknown-hops.ts";
-import type { WatchOutput } from "./watch-output.ts";
-import type { WatchSettings } from "./watch-settings.ts";
-import { WatchTally } from "./watch-tally.ts";
+import { ScreenOutput } from "./screen.ts";
+import type { WatchSettings } from "./settings.ts";
+import { WatchTally } from "./tally.ts";
 
 /** The oldest, of which the view shows some; looking at more would cost more than it shows. */
 const refreshedMost = 200;
@@ -27,14 +27,14 @@ const refreshedWithLogsMost = 2_000;
 const refreshEveryMs = 1_000;
 
 /** What the view asks of an observer. */
-export interface ViewedObserver {
+interface ViewedObserver {
   readonly run: ObserverRun;
   readonly journeys: ObserverCore["journeys"];
   clusters(): readonly ClusterStatus[];
   isService(service: string): boolean;
 }
 
-export interface WatchViewOptions extends Pick<Environment, "clock" | "timers" | "log"> {
+interface WatchViewOptions extends Pick<Environment, "clock" | "timers" | "log"> {
   readonly terminal: Terminal;
   readonly settings: Pick<WatchSettings, "slowMs" | "utc" | "json">;
   readonly isScreen: boolean;
@@ -141,4 +141,148 @@ export class WatchView {
       title: title?.(),
     };
   }
+}
+
+// Everything that the live view, the status lines and the summary are made from, at one instant.
+
+export interface Picture {
+  readonly now: MonotonicMs;
+  readonly startedAt: MonotonicMs;
+  readonly run: ObserverRun;
+  readonly tally: WatchTally;
+  readonly oldest: readonly OldestPending[];
+  readonly counts: ObservationCounts;
+  readonly clusters: readonly ClusterStatus[];
+  /** Why a hop stays unknown, and what would make it known. */
+  readonly unknown: ReadonlyMap<Hop, string>;
+  /** Hops that somebody was asked to report, so that their columns are there from the start. */
+  readonly asked: readonly Hop[];
+  /** What else somebody should know now: a proxy that is silent, a log that cannot be read. */
+  readonly notes: readonly string[];
+  /** Of the live view; `lockstep watch` unless given. */
+  readonly title?: string | undefined;
+}
+
+/** How a change stands in it. */
+export function latestIn({ tally }: Pick<Picture, "tally">): (journey: Journey) => Journey {
+  return (journey) => tally.inFlight.latest(journey);
+}
+
+export interface ViewOptions {
+  readonly width: number;
+  readonly rows: number;
+  readonly slowMs: number;
+  readonly utc: boolean;
+}
+
+// Where a watch shows what it sees: a live screen, plain lines or JSON lines.
+
+export interface WatchOutput {
+  /** Called synchronously with every step of every journey, after it has been counted. */
+  onEvent(event: JourneyEvent): void;
+  start(): void;
+  /** Something changed that is no change of an endpoint: a screen is drawn again. */
+  redraw?(): void;
+  /** Says what was seen in all; nothing is written after it. Idempotent. */
+  end(): void;
+}
+
+export interface WatchOutputOptions extends Pick<Environment, "clock" | "timers"> {
+  readonly terminal: Terminal;
+  readonly run: ObserverRun;
+  /** A look at everything, which costs more than a line does. */
+  readonly picture: () => Picture;
+  readonly slowMs: number;
+  readonly utc: boolean;
+}
+
+// Why nobody reports a hop, and what would make it known. Shown only as long as nobody does.
+
+interface Telling {
+  readonly clusters: readonly ClusterStatus[];
+  /** Where copies are looked for. */
+  readonly accessClusters: readonly string[];
+  readonly hasProxies: boolean;
+  readonly hasAccessLogs: boolean;
+}
+
+export function unknownHops(telling: Telling): ReadonlyMap<Hop, string> {
+  const { clusters, accessClusters, hasProxies, hasAccessLogs } = telling;
+  const lost = clusters.flatMap((one) => one.lost);
+  const costOf = (hop: Hop) => lost.find((one) => one.hop === hop)?.sentence;
+  const access = clusters.filter(({ cluster }) => accessClusters.includes(cluster));
+  const unknown = new Map<Hop, string>([
+    [
+      "synced",
+      costOf("synced") ??
+        unheardText(access) ??
+        `no copies of endpoints found in ${namesText(accessClusters)}`,
+    ],
+    [
+      "routed",
+      hasProxies ? "no proxy has reported a change yet" : "no proxy given: use --proxy URL",
+    ],
+    [
+      "traffic",
+      hasAccessLogs
+        ? "no request to a changed endpoint yet"
+        : "no access log given: use --access-log FILE",
+    ],
+  ]);
+  for (const hop of ["pod", "published"] as const) {
+    const why = costOf(hop) ?? unheardText(clusters);
+    if (why !== undefined) unknown.set(hop, why);
+  }
+  return unknown;
+}
+
+/** It has never told anything, and does not now. */
+export function isUnheard({ state, watches }: ClusterStatus): boolean {
+  return state.type !== "watching" && watches.every(({ listed }) => !listed);
+}
+
+/** Of clusters that have never told anything no figure means that all is well. */
+function unheardText(clusters: readonly ClusterStatus[]): string | undefined {
+  if (clusters.length === 0 || !clusters.every(isUnheard)) return undefined;
+  return `no data from ${namesText(clusters.map(({ cluster }) => cluster))}`;
+}
+
+/** More names than this would push aside what is said of them. */
+const namesMost = 2;
+
+function namesText(names: readonly string[]): string {
+  return names.length <= namesMost ? names.join(", ") : `any of ${names.length} clusters`;
+}
+
+// A name that was asked for and that no cluster has was probably misspelt: without a word about it
+// the view would stay empty, and look calm. Only said once everything has been listed. Pure.
+
+interface AskedNames extends ServiceBounds {
+  readonly clusters: readonly ClusterStatus[];
+  readonly isService: (service: string) => boolean;
+}
+
+export function absentNames({
+  clusters,
+  namespaces = [],
+  services = [],
+  isService,
+}: AskedNames): readonly string[] {
+  const watches = clusters.flatMap((one) => one.watches);
+  const lists = watches.filter(({ resource }) => resource === "services");
+  if (lists.length === 0 || clusters.some(({ state }) => state.type !== "watching")) return [];
+  if (lists.some(({ listed }) => !listed)) return [];
+  const isEmpty = (namespace: string): boolean =>
+    lists.every((one) => one.namespace !== namespace || one.objects === 0);
+  return [
+    ...namespaces
+      .filter(isEmpty)
+      .map(
+        (name) =>
+          `no cluster has a service in the namespace ${name} at the moment. Check the name.`,
+      ),
+    ...services
+      .filter((name) => !isService(name))
+      .map((name) => `no cluster has a service ${name} at the moment. Check the name.`),
+  ];
 }
