@@ -1,5 +1,6 @@
-// Asks the clusters what will be read of them, and says it before it begins. One that does not answer
-// in time keeps nobody waiting: it is said of it that it does not.
+// Reads how much a command will list in each cluster and prints it before it starts: objects,
+// bytes, watches, and the effect of missing permissions. A cluster that does not answer in time is
+// reported and does not delay the others.
 import { setMaxListeners } from "node:events";
 import { visible } from "../decide/routing/shown-text.ts";
 import type { Environment } from "../environment/environment.ts";
@@ -13,25 +14,25 @@ import { counted, numberText } from "./terminal/value-text.ts";
 interface PreviewOptions extends Pick<Environment, "timers"> {
   readonly terminal: Terminal;
   readonly stop: AbortSignal;
-  /** Answered by the time the signal aborts, as far as the clusters answer. */
+  /** Must settle when the signal aborts. */
   readonly preview: (signal: AbortSignal) => Promise<readonly ClusterPreview[]>;
   readonly permissions: (signal: AbortSignal) => Promise<readonly ClusterPermissions[]>;
   readonly clusters: number;
-  /** Where their API servers are, by the cluster's name; one that is slow is named by it. */
+  /** Addresses of the API servers by cluster name, shown for slow ones. */
   readonly servers?: ReadonlyMap<string, string>;
-  /** Contexts that are not read, each in one sentence. */
+  /** One sentence for each skipped context. */
   readonly leftOut: readonly string[];
-  /** What can be read where somebody else runs the control plane. */
+  /** What a managed control plane does not show. */
   readonly closing: string;
 }
 
-/** Who waits for longer must know for whom. */
+/** After this time the slow cluster is named. */
 const askingAfterMs = 1_000;
 
-/** A slow API server must not keep it from beginning. */
+/** A slow API server must not prevent the start. */
 const previewWithinMs = 15_000;
 
-/** Nor must one of several that hangs keep the others waiting. */
+/** One of several clusters must not delay the others. */
 const previewOfSeveralWithinMs = 5_000;
 
 export async function readPreview(options: PreviewOptions): Promise<readonly string[]> {
@@ -43,7 +44,7 @@ export async function readPreview(options: PreviewOptions): Promise<readonly str
   );
   const cancelAsking = timers.after(askingAfterMs, () => sayAsking(options));
   const signal = AbortSignal.any([stop, patience.signal]);
-  // Every request under way listens to it, and there are some for each kind in each cluster.
+  // Each pending request adds a listener, some for each kind in each cluster.
   setMaxListeners(0, signal);
   try {
     const [previews, permissions] = await Promise.all([
@@ -65,16 +66,12 @@ function sayAsking({ terminal, servers = new Map() }: PreviewOptions): void {
   }
 }
 
-// What is said before anything is read: what will be listed and watched in each cluster and roughly
-// how much that is, which hop a missing permission costs, and what can be seen where somebody else
-// runs the control plane. Pure.
-
 interface StartOptions {
   readonly width: number;
   readonly paint: Paint;
-  /** Where each cluster's API server is, by the cluster's name. */
+  /** Address of each API server by cluster name. */
   readonly servers?: ReadonlyMap<string, string> | undefined;
-  /** What can be read where somebody else runs the control plane. */
+  /** What a managed control plane does not show. */
   readonly closing: string;
 }
 
@@ -105,12 +102,11 @@ export function startLines(
   ];
 }
 
-/** For whoever may not read everything. */
 const remedy =
   "The role in deploy/rbac/observer.yaml has all permissions. With --namespace it is needed only in " +
   "those namespaces.";
 
-/** Without what is known to be refused. */
+/** Without the kinds that are known to be refused. */
 function allowedOf(preview: ClusterPreview, own: ClusterPermissions | undefined): ClusterPreview {
   const isDenied = ({ resource, namespace }: KindPreview): boolean =>
     own?.permissions.some(

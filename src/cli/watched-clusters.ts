@@ -1,6 +1,6 @@
-// Which clusters `lockstep watch` reads: the contexts that were named, all of them, the current one,
-// or in a pod the cluster it is in. With all contexts one that cannot be used is left out and said,
-// because it must not keep anybody from seeing the others.
+// The clusters that `lockstep watch` and `lockstep record` read: the given contexts, all of them,
+// the current one, or in a pod its own cluster. With --all-contexts an unusable context is skipped
+// and reported.
 import { resolve as absolute } from "node:path";
 import { nearestNames } from "../decide/nearest-names.ts";
 import { visible } from "../decide/routing/shown-text.ts";
@@ -20,10 +20,10 @@ import { countedTwiceText, leftOutText, type NamedAccess, sameClusters } from ".
 
 interface AskedContexts {
   readonly kubeconfig: string | undefined;
-  /** Each a context, or `name=context`. */
+  /** Each is a context or `name=context`. */
   readonly contexts: readonly string[];
   readonly allContexts: boolean;
-  /** Where copies are looked for; in every cluster when empty. */
+  /** Clusters with copies; empty: every cluster. */
   readonly accessContexts: readonly string[];
 }
 
@@ -92,7 +92,7 @@ async function namedContexts(
   });
 }
 
-/** Contexts of one server under several users are one cluster, so only the first is watched. */
+/** Contexts with several users of one server are one cluster; only the first is watched. */
 async function everyContext(
   environment: Environment,
   { kubeconfig }: AskedContexts,
@@ -115,10 +115,10 @@ async function everyContext(
   throw new UsageError(["no context can be watched", ...leftOut].join("\n  "));
 }
 
-/** More names than this nobody reads. */
+/** A longer list is cut. */
 const namesMost = 10;
 
-/** With a guess at what was meant: people have dozens of contexts with names alike. */
+/** Suggests similar names, because a kubeconfig may have dozens of contexts. */
 function refuseUnknown({ contexts, paths }: Kubeconfig, wanted: string): void {
   if (contexts.has(wanted)) return;
   const names = [...contexts.keys()];

@@ -1,19 +1,19 @@
-// How far a run is, beside the results: on a terminal one line that is redrawn in place, elsewhere a
-// line when something new is done. It goes where errors go, so that a pipe gets results only.
+// The progress of a run on standard error, so that a pipe gets results only. On a terminal one line
+// is redrawn; elsewhere each new step is a line.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Terminal } from "../../environment/terminal.ts";
 import { cutText } from "./text.ts";
 
 interface ProgressLineOptions {
   readonly terminal: Terminal;
-  /** The real one: how often somebody looks does not depend on virtual time. */
+  /** The real clock, also for runs in simulated time. */
   readonly clock: Clock;
 }
 
-/** More often than this nobody sees it, and the run has better things to do. */
+/** Faster changes are not visible. */
 const redrawEveryMs = 100;
 
-/** A log of a run should not be longer than its result. */
+/** The log should not be longer than the result. */
 const plainEveryMs = 5_000;
 
 export class ProgressLine {
@@ -29,7 +29,7 @@ export class ProgressLine {
     this.#line = new StatusLine(terminal, (text) => terminal.writeError(text));
   }
 
-  /** `detail` changes all the time and is only redrawn; a new step is worth a line. */
+  /** `detail` changes often and is only redrawn; a new step gets a line. */
   show(step: string, detail: string): void {
     const { interactive } = this.#terminal;
     const isNew = step !== this.#step;
@@ -41,7 +41,7 @@ export class ProgressLine {
     else this.#terminal.writeError(`${text}\n`);
   }
 
-  /** Before anything else is written. */
+  /** Call before writing anything else. */
   clear(): void {
     this.#line.clear();
   }
@@ -54,8 +54,7 @@ export class ProgressLine {
   }
 }
 
-// One line of a terminal that is redrawn in place until something else is written.
-
+/** One line of a terminal that is redrawn in place. */
 const toEmptyLine = "\r\u001b[K";
 
 export class StatusLine {
@@ -63,19 +62,19 @@ export class StatusLine {
   readonly #write: (text: string) => void;
   #isDrawn = false;
 
-  /** Where results go, or progress: `terminal.write` or `terminal.writeError`. */
+  /** `write` is `terminal.write` or `terminal.writeError`. */
   constructor(terminal: Pick<Terminal, "columns">, write: (text: string) => void) {
     this.#terminal = terminal;
     this.#write = write;
   }
 
   draw(text: string): void {
-    // The last column stays free: a terminal would begin a new line behind it.
+    // The last column stays free, because a terminal would wrap behind it.
     this.#write(toEmptyLine + cutText(text, this.#terminal.columns - 1));
     this.#isDrawn = true;
   }
 
-  /** Before anything else is written. */
+  /** Call before writing anything else. */
   clear(): void {
     if (this.#isDrawn) this.#write(toEmptyLine);
     this.#isDrawn = false;

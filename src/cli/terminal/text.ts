@@ -1,13 +1,13 @@
-// How many columns of a terminal a text takes, and texts made to fit. Names may be in any script: a
-// wide character takes two columns, a mark on another character none, an emoji of several code points
+// The width of a text in columns of a terminal, and texts cut, padded or wrapped to a width. A wide
+// character takes two columns, a mark on another character none, an emoji of several code points
 // two, a colour none. Pure.
 import type { Terminal } from "../../environment/terminal.ts";
 
-/** East Asian wide and full-width forms, and emoji: what terminals draw two columns wide. */
+/** East Asian wide and full-width forms, and emoji: two columns wide. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}|\p{Emoji}\ufe0f/u;
 
-/** Marks, and what joins or ends emoji, with nothing that they would be on. */
+/** Marks and joiners without a base character. */
 const invisible = /^[\p{Mn}\p{Me}\p{Cf}]*$/u;
 
 const ascii = /^[\x20-\x7e]*$/;
@@ -15,7 +15,7 @@ const ascii = /^[\x20-\x7e]*$/;
 const escapeSign = String.fromCharCode(27);
 const colour = new RegExp(`${escapeSign}\\[[\\d;]*m`, "g");
 
-/** What a reader takes for one character. */
+/** Splits a text into characters as a reader sees them. */
 const characters = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 export function textColumns(text: string): number {
@@ -27,7 +27,7 @@ export function textColumns(text: string): number {
   return columns;
 }
 
-/** The text in two: as much as fits, and the rest. Not for texts with colours. */
+/** The part that fits, and the rest. Not for texts with colours. */
 function splitAtColumn(text: string, columns: number): readonly [string, string] {
   if (ascii.test(text)) return [text.slice(0, columns), text.slice(columns)];
   let taken = 0;
@@ -38,19 +38,19 @@ function splitAtColumn(text: string, columns: number): readonly [string, string]
   return [text, ""];
 }
 
-/** Cut with `…` at its end when it is too long. */
+/** A text that is too long is cut and ends with `…`. */
 export function cutText(text: string, columns: number): string {
   if (textColumns(text) <= columns) return text;
   return columns < 1 ? "" : `${splitAtColumn(text, columns - 1)[0]}…`;
 }
 
-/** Exactly so wide: cut, or filled up behind. */
+/** Cut or padded at the end to this width. */
 export function leftText(text: string, columns: number): string {
   const cut = cutText(text, columns);
   return cut + " ".repeat(columns - textColumns(cut));
 }
 
-/** Exactly so wide: cut, or filled up before. */
+/** Cut or padded at the start to this width. */
 export function rightText(text: string, columns: number): string {
   const cut = cutText(text, columns);
   return " ".repeat(columns - textColumns(cut)) + cut;
@@ -61,19 +61,17 @@ function characterColumns(character: string): number {
   return invisible.test(character) ? 0 : 1;
 }
 
-// Text broken into lines of a width, at spaces. Pure; used by whoever writes sentences to a terminal.
-
 interface Wrapping {
   readonly width: number;
-  /** Before the first line, and before the others. */
+  /** The start of the first line, and of the others. */
   readonly first?: string;
   readonly rest?: string;
 }
 
-/** Of the text on a line, however narrow the terminal is beside what stands before it. */
+/** Minimum width of the text, on any terminal. */
 const leastWidth = 1;
 
-/** Breaks at spaces; a word longer than a line is cut rather than lost. */
+/** Wraps at spaces; a longer word is split. */
 export function wrapText(
   text: string,
   { width, first = "", rest = "" }: Wrapping,
@@ -94,13 +92,13 @@ export function wrapText(
   return [...lines, line];
 }
 
-/** None of an empty word: several spaces are one. */
+/** Several spaces count as one. */
 function pieces(word: string, width: number): readonly string[] {
   if (word !== "" && textColumns(word) <= width) return [word];
   const parts: string[] = [];
   for (let left = word; left !== ""; ) {
     const [fitting, others] = splitAtColumn(left, width);
-    // A wide character does not fit into one column, and is not lost for that.
+    // A wide character stays whole although it does not fit into one column.
     const part = fitting === "" ? left : fitting;
     parts.push(part);
     left = part === left ? "" : others;

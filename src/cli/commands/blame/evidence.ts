@@ -1,4 +1,5 @@
-// Reads all that a verdict may rest on from the files that were named: recordings and saved objects.
+// Loads the input of the verdicts: recordings, and objects saved with kubectl. Objects of one
+// cluster are combined from all files; an object that a later save lacks was deleted in between.
 import { resolve as absolute, basename } from "node:path";
 import { fileChunks, type ReadProblem } from "../../../access-log/file-chunks.ts";
 import { allUnlessAborted } from "../../../access-log/until-aborted.ts";
@@ -19,19 +20,19 @@ import { counted, numberText } from "../../terminal/value-text.ts";
 
 interface AskedEvidence {
   readonly recordings: readonly string[];
-  /** How one is made: `lockstep record`, as it is typed here. */
+  /** The command that makes a recording. */
   readonly recordCommand: string;
-  /** Each a file or a folder, or `cluster=path`. */
+  /** Each is a file, a folder or `cluster=path`. */
   readonly objects: readonly string[];
-  /** Only these count; all when there are none. */
+  /** Only these clusters; empty: all. */
   readonly clusters: readonly string[];
 }
 
 export interface LoadedEvidence {
   readonly evidence: Evidence;
-  /** What was read, and what could not be, each in one sentence. */
+  /** One sentence for each thing that was read or could not be read. */
   readonly notes: readonly string[];
-  /** What was left out because there was too much of it, likewise. */
+  /** One sentence for each limit that was reached. */
   readonly limits: readonly string[];
 }
 
@@ -71,7 +72,7 @@ export async function loadEvidence(
   return { evidence, notes, limits };
 }
 
-/** What a later recording lacks has gone since the one before. */
+/** An object that a later recording lacks was deleted before it. */
 async function inTime(
   files: Files,
   paths: readonly string[],
@@ -81,7 +82,7 @@ async function inTime(
   for (const path of paths) {
     const file = absolute(path);
     const [first = file] = await recordingParts(files, file);
-    // A pipe has no size, and can be read only once.
+    // A pipe has no size and can be read only once.
     const isThere = ((await sizeOf(files, first)) ?? 0) > 0;
     started.push([path, isThere ? await recordingStartMs(files, file, { signal }) : Infinity]);
   }
@@ -119,25 +120,21 @@ async function loadRecording(
   return `${basename(path)}: ${counted(runs, "run")}, ${counted(lines, "line")}${torn}.`;
 }
 
-// Reads objects that were saved from the files and folders that were named, such as those that
-// `kubectl cluster-info dump` makes. All of one cluster are put together, whichever file they are in:
-// what one has and a later one lacks has gone meanwhile.
-
-/** A dump holds a file for each namespace and kind, and the logs of every pod. */
+/** A dump has one file for each namespace and kind, and the logs of every pod. */
 const filesMax = 100_000;
 
-/** Of all files together; as objects they take some five times as much memory. */
+/** All files together; in memory, objects take about five times as much. */
 const savedBytesMax = 200_000_000;
 
 const objectFile = /\.(?:jsonl?|ya?ml)(?:\.gz)?$/;
 
 interface ReadOptions {
   readonly onBrokenOff: (problem: ReadProblem) => void;
-  /** Rejects with its reason when it aborts. */
+  /** Rejects with the signal's reason when it aborts. */
   readonly signal: AbortSignal;
 }
 
-/** Returns what was read, and what could not be, each in a sentence. */
+/** Returns one sentence for each thing that was read or could not be read. */
 async function loadObjects(
   files: Files,
   asked: readonly string[],
@@ -168,25 +165,25 @@ interface AskedPath {
   readonly cluster: string | undefined;
 }
 
-/** Of `cluster=path`, or only a path. */
+/** The parts of `cluster=path`, or of a path. */
 function askedPath(text: string): AskedPath {
   const [, cluster, path = text] = /^([^=/]+)=(.+)$/.exec(text) ?? [];
   return { path, cluster };
 }
 
-/** All without a name count as one cluster, and are called by where they are. */
+/** Objects without a name are one cluster, named by their path. */
 function unnamedCluster(asked: readonly AskedPath[]): string {
   const [first, ...others] = asked.filter(({ cluster }) => cluster === undefined);
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
   return `${first?.path ?? ""}${more}`;
 }
 
-/** What may still be read. */
+/** Bytes and files that may still be read. */
 interface Room {
   bytes: number;
 }
 
-/** What one path holds was saved together. */
+/** All files of one path were saved together. */
 async function readSet(
   files: Files,
   path: string,
@@ -256,7 +253,7 @@ async function textOf(source: AsyncIterable<Uint8Array>, room: Room): Promise<st
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** The file itself, or every file of objects in the folder and below it. */
+/** The file itself, or every file with objects in the folder and below it. */
 async function objectFiles(
   files: Files,
   path: string,
@@ -294,7 +291,7 @@ async function namesIn(files: Files, path: string): Promise<readonly string[] | 
   }
 }
 
-/** Undefined when there is none; a folder has a size of its own. */
+/** Undefined when it does not exist; a folder has a size too. */
 async function sizeOf(files: Files, path: string): Promise<number | undefined> {
   try {
     return await files.size(path);

@@ -1,5 +1,5 @@
-// The report of `lockstep blame` for people: how many and why first, then the worst of each cause with
-// what it rests on, then single requests. Pure.
+// Prints the verdicts of `lockstep blame`: a report with the summary, the worst case of each cause
+// and single requests; or JSON, one object a line. Pure.
 
 import type { BlamedLog } from "../../../blame/blame-log.ts";
 import type { BlameSummary, CauseSummary } from "../../../blame/blame-summary.ts";
@@ -22,18 +22,18 @@ import { counted } from "../../terminal/value-text.ts";
 
 interface BlameReport {
   readonly summary: BlameSummary;
-  /** What was asked for: `502, 503 or 504`. */
+  /** `502, 503 or 504`. */
   readonly statuses: string;
-  /** Requests in the logs in all. */
+  /** All requests in the logs. */
   readonly requests: number;
   /** False when the logs have lines and none of them could be read. */
   readonly isUnderstood: boolean;
   readonly rescued: number;
-  /** As many as are to be shown, in the order of the logs. */
+  /** The requests to show, in the order of the logs. */
   readonly verdicts: readonly RequestVerdict[];
-  /** What the evidence was, and what could not be read. */
+  /** The input data, and problems with it. */
   readonly notes: readonly string[];
-  /** What was left out because there was too much of it. */
+  /** The limits that were reached. */
   readonly limits: readonly string[];
 }
 
@@ -186,10 +186,10 @@ function number(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-// What became of the lines of an access log, each in a sentence: what was not understood, what a
-// format leaves out that verdicts need, and a clock that is off.
+// One sentence for each problem of an access log: unknown lines, fields that verdicts need, and a
+// clock that differs.
 
-/** Nothing can be said then; that an empty log has no failed request can be. */
+/** No line was readable. An empty log is not a problem: it has no failed request. */
 export function isNothingUnderstood(logs: readonly BlamedLog[]): boolean {
   return (
     logs.every(({ report }) => report.entries.size === 0) &&
@@ -197,7 +197,7 @@ export function isNothingUnderstood(logs: readonly BlamedLog[]): boolean {
   );
 }
 
-/** What was left out because there was too much of it, each in a sentence. */
+/** One sentence for each limit that was reached. */
 export function logLimits(file: string, { withTriesLeftOut }: BlamedLog): readonly string[] {
   if (withTriesLeftOut === 0) return [];
   return [
@@ -263,10 +263,7 @@ function clockNote(clock: Exclude<ProxyClock, { readonly type: "agrees" }>): str
   );
 }
 
-// The verdicts for machines: a JSON object a line, one for each request as it is judged, and at the
-// end one with the summary.
-
-/** Of both kinds of line; fields may be added under one number. */
+/** The version of both kinds of line; fields may be added without a new one. */
 const documentVersion = 1;
 
 export function verdictLine(verdict: RequestVerdict): string {
@@ -285,9 +282,9 @@ export function verdictLine(verdict: RequestVerdict): string {
 }
 
 interface WholeSummary extends BlameSummary {
-  /** Requests in the logs, whatever became of them. */
+  /** All requests in the logs. */
   readonly all: number;
-  /** What was left out because there was too much of it, each in a sentence. */
+  /** One sentence for each limit that was reached. */
   readonly limits: readonly string[];
 }
 

@@ -1,5 +1,5 @@
-// The charts of a result, one above the other on one time axis, so that cause and effect line up:
-// quantities first, then the lag of each change, then the axis with the marks of the timeline.
+// The charts of one replayed incident on a common time axis, so that cause and effect line up:
+// quantities, then the lag of each change, then the axis with the marks of the timeline. Pure.
 
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Series, TimelineEntry } from "../../../lab/incidents/incident.ts";
@@ -8,19 +8,19 @@ import { wrapText } from "../../terminal/text.ts";
 import { valueText } from "../../terminal/value-text.ts";
 
 interface ChartOptions {
-  /** Columns in all. */
+  /** Width in columns. */
   readonly width: number;
   readonly paint: Paint;
 }
 
-/** For the labels of the scale: `10 min 46 s` and a space. */
+/** Width of the scale's labels: `10 min 46 s` and a space. */
 const gutterColumns = 12;
 
-/** Of one series that stands alone, and of each that shares its chart. */
+/** Height of a single series, and of each series in a shared chart. */
 const rowsAlone = 4;
 const rowsShared = 2;
 
-/** For series of lags that belong to no side; those of the sides have theirs. */
+/** For series of lags without a side; each side has its own sign. */
 const hopSigns = ["+", "×", "*", "◦"] as const;
 const sideSigns = { stock: "○", lockstep: "●" } as const;
 const sideNames = { stock: "stock (model)", lockstep: "Lockstep" } as const;
@@ -39,7 +39,6 @@ export function chartLines(
   return shown.flatMap((lines, index) => (index === 0 ? lines : ["", ...lines]));
 }
 
-/** All on one axis. */
 function stageCharts(
   series: readonly Series[],
   marksAtMs: readonly (number | undefined)[],
@@ -47,11 +46,11 @@ function stageCharts(
 ): readonly string[] {
   const instants = series.flatMap(({ points }) => points.map(([atMs]) => atMs));
   if (instants.length === 0) return [];
-  // An axis with nothing above it says nothing.
+  // An axis without charts is useless.
   const isEmpty = topOf(series) === 0;
   const axis = new TimeAxis({
     fromMs: instants.reduce((least, atMs) => Math.min(least, atMs), Infinity),
-    // What is known last holds until the play is over.
+    // The last value holds until the end of the replay.
     toMs: [...instants, ...marksAtMs].reduce<number>((most, atMs = 0) => Math.max(most, atMs), 0),
     columns: options.width - gutterColumns - 1,
   });
@@ -77,7 +76,7 @@ function stageOf({ stage = 1 }: Pick<Series, "stage">): number {
   return stage;
 }
 
-/** When each entry was, in its place; undefined for those of other stages. */
+/** The time of each entry; undefined for entries of other stages. */
 function marksOf(
   timeline: readonly TimelineEntry[],
   stage: number,
@@ -85,7 +84,7 @@ function marksOf(
   return timeline.map((entry) => (stageOf(entry) === stage ? entry.atMs : undefined));
 }
 
-/** Series of one text are compared: they share a chart and its scale. */
+/** Series with the same text share a chart and its scale. */
 function byText(series: readonly Series[]): readonly (readonly Series[])[] {
   const groups = new Map<string, Series[]>();
   for (const one of series) {
@@ -151,7 +150,7 @@ function signsOf(group: readonly Series[]): readonly string[] {
   });
 }
 
-/** Where the scale ends; of two above each other, whose it is. */
+/** The end of the scale, and the name of the series if there are two. */
 function lastLabel({ side }: Series): string {
   if (side === undefined) return "0";
   return side === "stock" ? "stock" : "Lockstep";
@@ -174,14 +173,13 @@ function gutter(label: string, line: string): string {
   return `${label.padStart(gutterColumns - 1)} ${line}`;
 }
 
-// A quantity over time, as bars of eighths of a character: queue depth, request rate, requests lost.
-// A point's value holds until the next; a column shows the highest of its time, so that no peak is
-// lost. Series that are compared have one scale. Pure.
+// A quantity over time as bars of eighths of a character. A value holds until the next point; a
+// column shows its highest value, so that no peak is lost. Compared series share a scale.
 
-/** Empty, then an eighth more each. */
+/** From empty to full, in eighths. */
 const eighths = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"] as const;
 
-/** The rows of one series, from the top. */
+/** Rows from the top. */
 function levelRows(
   series: Series,
   options: { readonly axis: TimeAxis; readonly rows: number; readonly top: number },
@@ -194,12 +192,12 @@ function levelRows(
   });
 }
 
-/** The highest value of all, which is where the scale ends. */
+/** The highest value of all series: the end of the scale. */
 function topOf(all: readonly Series[]): number {
   return Math.max(0, ...all.flatMap(({ points }) => points.map(([, value]) => value)));
 }
 
-/** In eighths; what is there at all is seen. */
+/** In eighths; a value above zero is at least one. */
 function heightOf(value: number, rows: number, top: number): number {
   if (value <= 0 || top <= 0) return 0;
   return Math.max(1, Math.round((value / top) * rows * 8));
@@ -223,18 +221,18 @@ function columnValues({ points }: Series, axis: TimeAxis): readonly number[] {
   return values;
 }
 
-// Lags over time, one sign for each change at each hop, on a logarithmic scale: they span six orders
-// of magnitude, and a linear scale would hide all but the largest. Pure.
+// Lags over time, one sign for each change at each hop, on a logarithmic scale, because lags span
+// six orders of magnitude.
 
-/** The rows, from the bottom; a lag stands in the row whose mark is nearest on the scale. */
+/** Marks of the rows from the bottom; a lag is in the row with the nearest mark. */
 const marksMs = [1, 10, 100, 1_000, 10_000, 60_000, 600_000] as const;
 
-/** Where several series have a sign in one cell. */
+/** Several series have a sign in this cell. */
 const together = "◆";
 
 interface LagRow {
   readonly label: string;
-  /** One cell a column, each with the index of its series; `together` belongs to none. */
+  /** One cell a column, with the index of its series; `together` has none. */
   readonly cells: readonly LagCell[];
 }
 
@@ -245,7 +243,7 @@ interface LagCell {
 
 const empty: LagCell = { sign: " ", series: undefined };
 
-/** From the top, as few rows as hold everything; none when there is nothing to show. */
+/** From the top, as few rows as needed; none when empty. */
 function lagRows(
   all: readonly Series[],
   signs: readonly string[],
@@ -282,15 +280,16 @@ function merged(before: LagCell, added: LagCell): LagCell {
   return { sign: together, series: undefined };
 }
 
-// The time axis that all charts of a result share: which column an instant has, where the marks of
-// the timeline stand, and labels at round times. Pure.
-
+/**
+ * The common time axis: the column of an instant, the marks of the timeline, and labels at round
+ * times.
+ */
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** Between two labels there is one of these, so that they are round to a reader. */
+/** Distances between labels, round to a reader. */
 const stepsMs = [
   ...[1, 10, 100].flatMap((ten) => [ten, 2 * ten, 5 * ten]),
   ...[1, 2, 5, 10, 15, 30].map((count) => count * secondMs),
@@ -299,10 +298,10 @@ const stepsMs = [
   ...[1, 2, 5, 10, 20].map((count) => count * dayMs),
 ];
 
-/** A label and some air. */
+/** Width of a label with space. */
 const labelColumns = 12;
 
-/** Each entry of the timeline has one; a run with more shows the others unnumbered. */
+/** Names of the timeline's entries; further entries have no number. */
 const markNames = "123456789abcdefghijklmnopqrstuvwxyz";
 
 export class TimeAxis {
@@ -328,30 +327,30 @@ export class TimeAxis {
     return Math.min(this.columns - 1, Math.floor(share * this.columns));
   }
 
-  /** The line itself, with the mark of each instant. */
+  /** The line with its marks. */
   line(marksAtMs: readonly (number | undefined)[]): string {
     const cells = Array.from({ length: this.columns }, () => "─");
     for (const [index, atMs] of marksAtMs.entries()) {
       const column = atMs === undefined ? undefined : this.columnOf(atMs);
-      // Where several fall together the first stands for all.
+      // Of several marks in one column the first is shown.
       if (column !== undefined && cells[column] === "─") cells[column] = markName(index);
     }
     return cells.join("");
   }
 
-  /** Round times below it, each beginning at its column. */
+  /** Labels at round times; each begins at its column. */
   labels(): string {
     const absolute = this.#labelsFrom(0, (at) => durationText(at));
     const texts = absolute.map(({ text }) => text);
     if (new Set(texts).size === texts.length) return this.#written(absolute);
-    // Late in a long run such labels would all be the same: they count from the axis's beginning.
+    // Late in a long run all labels would be equal, so they count from the start of the axis.
     const relative = this.#labelsFrom(this.#fromMs, (at) =>
       at === this.#fromMs ? durationText(at) : `+${durationText(at - this.#fromMs)}`,
     );
     return this.#written(relative);
   }
 
-  /** At every so many whole steps from an instant on. */
+  /** One label for each step from an instant. */
   #labelsFrom(originMs: number, textOf: (atMs: number) => string): readonly Label[] {
     const wanted = ((this.#toMs - this.#fromMs) / this.columns) * labelColumns;
     const stepMs = stepsMs.find((step) => step >= wanted) ?? Math.ceil(wanted / dayMs) * dayMs;
@@ -374,7 +373,7 @@ interface Label {
   readonly text: string;
 }
 
-/** What stands for the timeline's entry of this index, on the axis and before its text. */
+/** The mark of an entry, on the axis and before its text. */
 export function markName(index: number): string {
   return markNames[index] ?? "·";
 }

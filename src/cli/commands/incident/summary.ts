@@ -28,7 +28,7 @@ const others: readonly Column[] = [
   { width: 11, align: "right" },
 ];
 
-/** Above all results. */
+/** The title row. */
 export function summaryHead(options: SummaryOptions): readonly string[] {
   const { secondary, lockstep } = options.paint;
   const heads: readonly Cell[] = [
@@ -41,7 +41,7 @@ export function summaryHead(options: SummaryOptions): readonly string[] {
   return rowLines(heads, columnsOf(options), indent);
 }
 
-/** The name of the incident and how much of it held, then its headlines and what did not hold. */
+/** Name and verdict of an incident, its headlines and everything that failed. */
 export function summaryLines(result: IncidentResult, options: SummaryOptions): readonly string[] {
   const { name, isFixed, figures, measures } = result;
   const { paint } = options;
@@ -60,7 +60,7 @@ export function summaryLines(result: IncidentResult, options: SummaryOptions): r
   ];
 }
 
-/** Below them: what the signs mean, and how many held. */
+/** The legend and the number of passed replays. */
 export function summaryFoot(
   results: readonly IncidentResult[],
   { width, paint }: SummaryOptions,
@@ -75,7 +75,7 @@ export function summaryFoot(
   ];
 }
 
-/** The figures come from the stock components alone. */
+/** These numbers come from the stock components only. */
 function figureCells(figure: Figure, paint: Paint): readonly Cell[] {
   const { text, unit, measured, expected, fittedBy } = figure;
   const seen = expected.find(({ source }) => source === "write-up") ?? expected[0];
@@ -124,7 +124,7 @@ export function sideBySideLines(
   return [options.paint.strong(title), ...measureTable(measures, options)];
 }
 
-/** Below all of them. */
+/** The last line of `--compare`. */
 export function sideBySideFoot(results: readonly IncidentResult[]): string {
   const wanted = results.flatMap(({ measures }) => measures.filter(({ goal }) => goal));
   const reached = wanted.filter(({ held }) => held).length;

@@ -34,10 +34,10 @@ const indent = "  ";
 
 const numbers: Column = { width: 11, align: "right" };
 const sides: Column = { width: 13, align: "right" };
-/** `✓ 10 min to 12 min`; longer ones go on below. */
+/** `✓ 10 min to 12 min`; longer texts are wrapped. */
 const verdict: Column = { width: 18, align: "left" };
 
-/** `about 600 (real)`, `✓ as in quiet times`: what most of these need. */
+/** `about 600 (real)`, `✓ as in quiet times`: enough for most. */
 const seenLeastWidth = 16;
 const goalLeastWidth = 19;
 
@@ -89,7 +89,7 @@ function storyLines({ summary, cause, fix }: Story, isFixed: boolean, width: num
   return [
     ...wrapText(`${capital(summary)}.`, { width }),
     ...wrapText(`${capital(cause)}.`, { width, first: "  cause  ", rest: "         " }),
-    // Without a full stop, which would be copied with it.
+    // No full stop, because the fix is copied.
     ...wrapText(capital(fix), { width, first: "  fix    ", rest: "         " }),
   ];
 }
@@ -102,7 +102,7 @@ function circumstances({ stage, durationMs, seed }: IncidentResult): string {
     : `${passed} of real time`;
 }
 
-/** Before the evidence. */
+/** The verdict comes before the evidence. */
 function verdictLines(result: IncidentResult, { width, paint }: ResultOptions): readonly string[] {
   const text = verdictText(result);
   if (text === undefined) return [];
@@ -179,7 +179,7 @@ function figureRows(figure: Figure, columns: readonly Column[], paint: Paint): r
   });
 }
 
-/** The bounds and, outside, by how much. */
+/** The bounds, and the difference for a number outside them. */
 function boundsCell(figure: Figure, expectation: Expectation, paint: Paint): Cell {
   if (!isBounded(expectation)) return "";
   const { verdict: found, text: difference } = compare(figure, expectation);
@@ -338,7 +338,7 @@ function namesOf(those: readonly { readonly text: string }[]): string {
   return those.length === 0 ? "" : ` (failed: ${those.map(({ text }) => text).join(", ")})`;
 }
 
-/** Whether every compared figure is within its bounds, and Lockstep reached every goal. */
+/** Every compared number is within its bounds, and Lockstep met every goal. */
 export function didHold({ figures, measures }: IncidentResult): boolean {
   return figures.every(isWithinBounds) && measures.every(({ held }) => held);
 }

@@ -1,5 +1,4 @@
-// `lockstep ingress`: routes traffic to the services of one or more clusters by what is true now, and
-// answers questions about a running one.
+// `lockstep ingress`: flags and help. The flags come from the table in settings.ts.
 import { resolve as absolute } from "node:path";
 import { Command } from "commander";
 import type { CommandContext, ExitCode } from "../../command.ts";
@@ -8,7 +7,7 @@ import { ConfigSource } from "./config.ts";
 import { endpointsCommand, explainCommand } from "./questions.ts";
 import { runIngress } from "./run.ts";
 import { addSettingFlags, flagTexts } from "./setting.ts";
-import { ingressSettings, leadershipHelp } from "./settings.ts";
+import { ingressSettings, leadershipHelp, settingGroups } from "./settings.ts";
 
 interface OwnFlags {
   readonly config?: string;
@@ -75,12 +74,13 @@ Examples:
 export function ingressCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const command = new Command("ingress")
     .description("route traffic to the services of one or more clusters, following the pods")
+    .optionsGroup("Configuration:")
     .option(
       "--config <file>",
       "YAML file with a field for every flag below; read again when it changes",
     )
     .option("--print-config", "print every setting and its origin, then exit");
-  addSettingFlags(command, ingressSettings)
+  addSettingFlags(command, ingressSettings, settingGroups)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: OwnFlags) => done(await run(context, command, flags)));
   command.addCommand(explainCommand(context, done));

@@ -1,5 +1,6 @@
-// The config file of a running command: read at the start, where anything wrong in it ends the
-// command, and looked at again and again, where anything wrong is said and the old one stays.
+// The config file of `lockstep ingress`, a YAML file with a field for every flag, and the settings
+// that result from flags, file and defaults. A wrong file ends the command at the start; later it
+// is reported and the previous settings stay.
 
 import { InvalidArgumentError } from "commander";
 import { isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
@@ -13,11 +14,11 @@ import { type IngressConfig, ingressConfig, ingressSettings } from "./settings.t
 interface ConfigSourceOptions extends Pick<Environment, "files" | "timers" | "log"> {
   /** Absolute; undefined when there is no file. */
   readonly path: string | undefined;
-  /** As the caller named it, for messages. */
+  /** As given in the flag, for messages. */
   readonly shownPath: string;
 }
 
-/** A file is small and local; a person who has saved it wants to see something happen. */
+/** A user who saved the file expects a reaction within a second. */
 export const lookEveryMs = 1_000;
 
 const noTexts: SettingTexts = new Map();
@@ -25,7 +26,7 @@ const noTexts: SettingTexts = new Map();
 export class ConfigSource {
   readonly #options: ConfigSourceOptions;
   #current: EffectiveConfig;
-  /** As it was last read, right or wrong. */
+  /** The last content, also if it was wrong. */
   #content: string;
 
   private constructor(options: ConfigSourceOptions, current: EffectiveConfig, content: string) {
@@ -34,7 +35,7 @@ export class ConfigSource {
     this.#content = content;
   }
 
-  /** Fails with all that is wrong in the file. */
+  /** Fails with all problems of the file. */
   static async open(flags: SettingTexts, options: ConfigSourceOptions): Promise<ConfigSource> {
     const { path, shownPath } = options;
     if (path === undefined) {
@@ -51,7 +52,7 @@ export class ConfigSource {
     return this.#current;
   }
 
-  /** Calls back when the file says something else, until the signal aborts. */
+  /** Calls back when a setting changed, until the signal aborts. */
   async follow(onChange: (now: EffectiveConfig) => void, signal: AbortSignal): Promise<void> {
     const { path, timers } = this.#options;
     if (path === undefined) return;
@@ -65,7 +66,7 @@ export class ConfigSource {
     }
   }
 
-  /** True when something else holds now. */
+  /** True when a live setting changed. */
   async #look(path: string): Promise<boolean> {
     const { log, shownPath } = this.#options;
     const content = await this.#readAgain(path);
@@ -91,7 +92,7 @@ export class ConfigSource {
     return live.length > 0;
   }
 
-  /** Undefined while it cannot be read: an editor may be about to put the new one in place. */
+  /** Undefined while unreadable: an editor may be replacing the file. */
   async #readAgain(path: string): Promise<string | undefined> {
     try {
       return await contentOf(this.#options, path);
@@ -115,9 +116,8 @@ function problemText({ problems }: Extract<ConfigFile, { kind: "wrong" }>): stri
   return `the config file is invalid:\n${problems.map((one) => `  ${one}`).join("\n")}`;
 }
 
-// The config file: YAML with a field for every flag. Nothing in it is passed over: a field that does
-// not exist or a value that cannot be is a problem with its place and what would be right, and all
-// problems are told together.
+// Every unknown field and wrong value is a problem with its line, column and correction; all
+// problems are reported together.
 
 /** The texts of each field that is set. */
 export type SettingTexts = ReadonlyMap<string, readonly string[]>;
@@ -177,12 +177,12 @@ function readField(
   }
 }
 
-/** Without the picture of the place, which is given as file, line and column. */
+/** Without the excerpt, because file, line and column are printed. */
 function firstLine(message: string): string {
   return (message.split("\n")[0] ?? message).replace(/ at line \d+, column \d+:?$/, "");
 }
 
-/** The texts, or what is wrong with the form. */
+/** The texts, or the problem with their form. */
 function textsOf(node: Node, { shape }: Setting<unknown>): readonly string[] | string {
   if (isScalar(node)) {
     if (shape === "switch" && typeof node.value !== "boolean") return "it must be true or false.";
@@ -195,7 +195,7 @@ function textsOf(node: Node, { shape }: Setting<unknown>): readonly string[] | s
   return node.items.filter((item) => isScalar(item)).map(scalarText);
 }
 
-/** As it was written: 1.10 is a text where a text is wanted. */
+/** The source text: 1.10 must not become 1.1. */
 function scalarText(node: { readonly source?: string; readonly value?: unknown }): string {
   return node.source ?? String(node.value);
 }
@@ -214,9 +214,9 @@ function unknownField(field: string, settings: readonly Setting<unknown>[]): str
   return `there is no field "${field}"${meant === "" ? `; there are ${fields.join(", ")}` : meant}`;
 }
 
-// Which word counts for each setting: the flag's, else the file's, else the default's.
+// The value of each setting: from the flag, else the file, else the default.
 
-/** Where a setting comes from, as `--print-config` says it. */
+/** The source of a setting, for `--print-config`. */
 interface Word {
   readonly texts: readonly string[];
   readonly from: "flag" | "file" | "default";
@@ -227,19 +227,18 @@ export class EffectiveConfig {
   readonly #flags: SettingTexts;
   readonly #file: SettingTexts;
 
-  /** Both have been checked. */
+  /** The texts must have been checked. */
   constructor(flags: SettingTexts, file: SettingTexts) {
     this.#flags = flags;
     this.#file = file;
     this.config = ingressConfig((setting) => setting.parse(this.#word(setting).texts));
   }
 
-  /** With another file. */
   withFile(file: SettingTexts): EffectiveConfig {
     return new EffectiveConfig(this.#flags, file);
   }
 
-  /** The settings that differ, and of those the ones that need a restart. */
+  /** The settings that differ, separated by whether they need a restart. */
   changesTo(other: EffectiveConfig): {
     readonly live: readonly string[];
     readonly atRestart: readonly string[];
@@ -252,7 +251,7 @@ export class EffectiveConfig {
     return { live: fields(true), atRestart: fields(false) };
   }
 
-  /** As a config file that says the same, with where each value comes from. */
+  /** A config file with the same settings and the source of each value. */
   toYaml(): string {
     const lines = ingressSettings.map((setting) => {
       const { texts, from } = this.#word(setting);

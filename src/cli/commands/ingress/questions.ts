@@ -1,4 +1,5 @@
-// `lockstep ingress explain`: asks a running ingress who would serve a request, and why.
+// Runs `lockstep ingress explain` and `lockstep ingress endpoints`: both ask a running ingress over
+// its status port and print its answer. Every failure names the address and a remedy.
 import { Command } from "commander";
 import { visible } from "../../../decide/routing/shown-text.ts";
 import type { Environment } from "../../../environment/environment.ts";
@@ -24,7 +25,7 @@ interface ExplainFlags {
   readonly json: boolean;
 }
 
-/** What is asked about; a port in it changes nothing, and a query neither. */
+/** Port and query of the address do not matter. */
 interface AskedAddress {
   readonly host: string;
   readonly path: string;
@@ -69,7 +70,7 @@ export function askedAddress(text: string): AskedAddress {
     const message = `"${text}" is not an address: give a host and a path, such as shop.example/cart`;
     throw new UsageError(message, { cause: error });
   }
-  // As nginx sees it: decoded, and with single slashes.
+  // Decoded and with single slashes, as nginx compares it.
   const path = decoded(url.pathname).replace(/\/{2,}/g, "/");
   return { host: url.hostname, path, isSecure: url.protocol === "https:" };
 }
@@ -81,7 +82,7 @@ async function explain(
 ): Promise<ExitCode> {
   const parameters = new URLSearchParams({ host, path, secure: String(isSecure) });
   for (const line of headers) parameters.append("header", line);
-  // The other side is this program too.
+  // The answer comes from this program.
   const answer = (await askIngress(
     environment,
     statusPort,
@@ -136,7 +137,7 @@ function decoded(pathname: string): string {
   try {
     return decodeURIComponent(pathname);
   } catch {
-    // Not UTF-8: nginx would look at the bytes, which no rule can name.
+    // Not UTF-8: nginx compares the bytes, which no rule can match.
     return pathname;
   }
 }
@@ -145,8 +146,6 @@ function header(line: string): string {
   if (/^[^:\s]+\s*[:=]/.test(line)) return line.replace(/^([^:=\s]+)\s*[:=]/, "$1:");
   return refuse("It must be name: value, such as 'x-canary: always'.");
 }
-
-// `lockstep ingress endpoints`: asks a running ingress for the truth about one service.
 
 interface EndpointsFlags {
   readonly namespace: string;
@@ -189,7 +188,7 @@ async function endpoints(
 ): Promise<ExitCode> {
   const service = asked.includes("/") ? asked : `${namespace}/${asked}`;
   const path = `/endpoints?${new URLSearchParams({ service })}`;
-  // The other side is this program too.
+  // The answer comes from this program.
   const report = (await askIngress(environment, statusPort, path)) as ServiceReport;
   if (json) terminal.write(`${JSON.stringify(report, undefined, 2)}\n`);
   else terminal.write(`${reportLines(terminal, service, report).join("\n")}\n`);
@@ -221,13 +220,10 @@ function isServed({ endpoints: all }: PortReport): boolean {
   return all.some(({ state }) => state !== "out");
 }
 
-// Questions to an ingress that runs, over its status port. Every failure says where was asked and
-// what to do about it.
-
-/** It answers from memory. */
+/** The ingress answers from memory. */
 const answerWithinMs = 10_000;
 
-/** A service of 10,000 endpoints fits many times. */
+/** Much more than a service with 10,000 endpoints needs. */
 const longestAnswerBytes = 64 * 1024 * 1024;
 
 const defaultStatusPort = 10_260;
@@ -271,13 +267,13 @@ function why({ code, message }: NetworkError): string {
   return code === "REFUSED" ? "connection refused" : message;
 }
 
-// What an ingress answers, fit for a terminal. Paths and the names of pods are whatever an author
-// wrote: a path may hold the characters by which a program colours, moves or clears what is shown.
-
-/** The same, with every text spelled out that is more than text to a terminal. */
+/**
+ * Escapes control characters in every text of the answer, because paths and pod names may contain
+ * them.
+ */
 function printable<Answer extends object>(answer: Answer): Answer {
   const spelledOut = (_: string, value: unknown) =>
     typeof value === "string" ? visible(value) : value;
-  // It came as JSON, so nothing of it is lost.
+  // The answer came as JSON, so nothing is lost.
   return JSON.parse(JSON.stringify(answer), spelledOut) as Answer;
 }

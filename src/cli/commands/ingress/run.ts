@@ -1,5 +1,5 @@
-// A run of `lockstep ingress` from its settings to its end: the replica is started, follows the config
-// file, and is drained when it is asked to stop.
+// Runs `lockstep ingress`: starts the replica, follows the config file, and drains the replica
+// before it stops.
 
 import { resolve as absolute } from "node:path";
 import type { Environment } from "../../../environment/environment.ts";
@@ -29,10 +29,10 @@ import {
   stoppingLine,
 } from "./view.ts";
 
-/** Long enough for load balancers and kube-proxy to have looked at /readyz. */
+/** Enough time for load balancers and kube-proxy to read /readyz. */
 const drainDelayInPodMs = 5_000;
 
-/** How often a shadow says what it has seen. */
+/** Interval of the log lines of a shadow. */
 const shadowSummaryEveryMs = 60_000;
 
 export async function runIngress(context: CommandContext, source: ConfigSource): Promise<ExitCode> {
@@ -62,7 +62,7 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
     await Promise.all(beside);
   } finally {
     running.abort(new Error("the ingress is stopping"));
-    // Whoever has taken charge of nginx wants it to go on.
+    // The Lockstep that took over still needs nginx.
     const keepNginx = config.keepNginx || replica.superseded.aborted;
     await replica.stop({ keepNginx, drainMs: config.drainTimeoutMs });
   }
@@ -83,7 +83,10 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
   return 1;
 }
 
-/** Undefined unless lines are to be printed. Comes before the start of nginx, to print its first. */
+/**
+ * Undefined without --access-log stdout. Must be opened before nginx starts, to print its first
+ * line.
+ */
 async function accessLogOutput(
   { environment, terminal }: CommandContext,
   config: IngressConfig,
@@ -99,7 +102,7 @@ async function accessLogOutput(
   });
 }
 
-/** What a shadow was kept from looking at; undefined when there was something to see. */
+/** Why a shadow saw nothing; undefined when it saw something. */
 function whyNothingSeen({ loop, readiness }: IngressReplica, className: string) {
   if (!loop.isReady) return readiness;
   if (loop.decisions.truths.size > 0) return undefined;
@@ -121,10 +124,10 @@ async function replicaOf(
     clusters,
     access,
     className,
-    // A shadow writes nothing; it may look for ghosts.
+    // A shadow writes nothing, but it may look for ghosts.
     leadership: shadow ? { watchedLocks: leadership.watchedLocks } : leadership,
     ...config.nginx,
-    // Somebody else serves the class that a shadow looks at; it takes nothing from them.
+    // Another controller serves the class that a shadow observes.
     routing: { ...config.routing, ofAnyController: shadow },
     defaultCertificate: config.defaultCertificate,
     policy: config.policy,
@@ -140,14 +143,14 @@ async function replicaOf(
   });
 }
 
-/** What the config file says may change while it runs. */
+/** Applies the live settings. */
 function adapt(context: CommandContext, replica: IngressReplica, config: IngressConfig): void {
   context.setLogLevel?.(config.logLevel);
   replica.setPolicy(config.policy);
   replica.setFreshness(config.freshness);
 }
 
-/** From now on unready, and serving for a little longer, so that nobody is sent here any more. */
+/** Becomes unready, but serves for some time, until clients use other replicas. */
 async function drain(
   { environment, terminal }: CommandContext,
   config: IngressConfig,
@@ -203,9 +206,10 @@ function listenAddresses(config: IngressConfig): readonly ListenAddress[] {
   });
 }
 
-// The folder that nginx runs in unless --prefix gives one. Where root starts nginx its workers are another
-// user, who opens logs, temporary files and Lua by their paths and may not enter root's home.
-
+/**
+ * The folder of nginx without --prefix. If root starts nginx, its workers are another user and
+ * cannot enter root's home.
+ */
 export function nginxFolder(
   { isRoot, variables }: Pick<Processes, "isRoot" | "variables">,
   { prefix, httpPort }: Pick<IngressConfig, "prefix" | "httpPort">,
@@ -219,17 +223,14 @@ export function nginxFolder(
   return `${home}/.lockstep/ingress-${httpPort}`;
 }
 
-// Which clusters `lockstep ingress` is about: those that were named, or the one it is a pod of, or
-// the kubeconfig's current one.
-
 interface IngressClusters {
   readonly clusters: readonly ClusterAccess[];
   readonly access: ClusterAccess;
-  /** The access cluster is the one this process is a pod of. */
+  /** This process is a pod of the access cluster. */
   readonly isOwnCluster: boolean;
 }
 
-/** In a pod its own cluster, unless a kubeconfig or a context is asked for. */
+/** The given contexts; in a pod its own cluster; else the current context. */
 async function ingressClusters(
   environment: Environment,
   { kubeconfig, contexts, accessContext }: IngressConfig,
@@ -246,7 +247,7 @@ async function ingressClusters(
     path: kubeconfig,
     contexts: names.length === 0 ? "current" : names,
   });
-  // The access context is named first, and the first --context stands in for it.
+  // The access context comes first; its default is the first --context.
   const [access] = accesses;
   if (access === undefined) throw new UsageError("the kubeconfig has no cluster to watch");
   const wanted = new Set(contexts.length === 0 ? [access.name] : contexts);
@@ -255,8 +256,8 @@ async function ingressClusters(
 }
 
 /**
- * Says so when two of the contexts lead to one cluster. They are kept all the same: they were named,
- * and an ingress that does not start would be worse.
+ * Logs a warning for two contexts of one cluster. Both are used, because an ingress that does not
+ * start would be worse.
  */
 export async function warnOfSameClusters(
   environment: Environment,

@@ -4,17 +4,17 @@ import { type Command, Option } from "commander";
 import { type Read, refuse } from "../../flags.ts";
 import type { SettingTexts } from "./config.ts";
 
-/** `switch` is true or false; `list` may be given several times, or as a list in the file. */
+/** `switch` is true or false; `list` may be repeated, or be a list in the file. */
 type SettingShape = "one" | "switch" | "list";
 
 export interface Setting<Value> {
-  /** In the config file. */
+  /** Name in the config file. */
   readonly field: string;
-  /** With its two dashes. */
+  /** With two dashes. */
   readonly flag: string;
-  /** Other flags that mean the same. */
+  /** Other names of the flag. */
   readonly aliases: readonly string[];
-  /** As help shows it, `<port>`; empty for a switch. */
+  /** In the help, `<port>`; empty for a switch. */
   readonly argument: string;
   readonly help: string;
   /** Help of the flag that turns a switch off, `--no-…`. */
@@ -122,8 +122,15 @@ function dashed(field: string): string {
 }
 
 /** Each value is checked when it is parsed. A switch gets its negation, which overrides the config file. */
-export function addSettingFlags(command: Command, settings: readonly Setting<unknown>[]): Command {
+export function addSettingFlags(
+  command: Command,
+  settings: readonly Setting<unknown>[],
+  /** The heading of a group in the help, by its first field. */
+  groups: Readonly<Record<string, string>> = {},
+): Command {
   for (const setting of settings) {
+    const group = groups[setting.field];
+    if (group !== undefined) command.optionsGroup(group);
     for (const flag of [setting.flag, ...setting.aliases]) {
       const isHidden = flag !== setting.flag;
       for (const option of optionsOf(setting, flag)) {

@@ -1,5 +1,5 @@
-// Every setting of `lockstep ingress`, and what they are together. The flags, the config file, the
-// help and `--print-config` all come from this table.
+// Every setting of `lockstep ingress`. The flags, the config file, the help and `--print-config` all come
+// from this table: to add a flag, add a row here and use it in `ingressConfig`.
 import type { Backend } from "../../../decide/routing/route.ts";
 import {
   isLoadBalancerAddress,
@@ -33,21 +33,19 @@ import {
 } from "../../flags.ts";
 import { list, one, onOff, optional, type Setting } from "./setting.ts";
 
-/** More than any machine has cores for. */
 const maxWorkers = 64;
 
 const hourMs = 3_600_000;
 
-/** As long as nginx waits for its workers by itself (proxy/nginx.conf). */
+/** nginx waits this long for its workers (proxy/nginx.conf). */
 const drainTimeoutMaxMs = 30_000;
 
-/** Ten years; browsers remember no longer than some of them. */
+/** Ten years. */
 const hstsMaxAgeMaxSeconds = 315_360_000;
 
 const logLevels = ["debug", "info", "warn", "error"] as const;
 
 const settings = {
-  // Clusters
   kubeconfig: optional("kubeconfig", filePath, {
     argument: "<file>",
     help: kubeconfigHelp,
@@ -65,7 +63,6 @@ const settings = {
     help: "Ingress class to serve",
     aliases: ["--ingress-class"],
   }),
-  // Truth
   followSlices: onOff("followSlices", false, {
     help: "route by EndpointSlices only, ignore the pods",
     isLive: true,
@@ -86,7 +83,6 @@ const settings = {
     `${defaultUnreachableAfterMs / 1_000}s`,
     { argument: "<time>", help: "time until a silent cluster counts as unreachable", isLive: true },
   ),
-  // Requests
   listen: list("listen", ipAddress, {
     argument: "<ip>",
     help: "listen address for all ports; repeatable",
@@ -124,7 +120,6 @@ const settings = {
     argument: "<where>",
     help: "file (logs/access.log in the prefix), stdout or off",
   }),
-  // Routes
   defaultBackend: optional("defaultBackend", servicePort, {
     argument: "<service>",
     help: "namespace/name:port for requests without a matching route (default: answer 404)",
@@ -162,7 +157,6 @@ const settings = {
       "folder of nginx (default: ~/.lockstep/ingress-<http-port>, " +
       "for root /var/lib/lockstep/ingress-<http-port>)",
   }),
-  // Life
   snapshot: onOff("snapshot", true, {
     help: "save the state with private keys, so that nginx can restart without Lockstep",
     helpWhenOff: "do not save the state and private keys",
@@ -182,7 +176,6 @@ const settings = {
     argument: "<time>",
     help: "time for requests in progress after that",
   }),
-  // Questions
   statusAddress: one("statusAddress", ipAddress, "127.0.0.1", {
     argument: "<ip>",
     help: "listen address of health, metrics and state; use 0.0.0.0 in a pod",
@@ -209,14 +202,12 @@ const settings = {
     help: logLevels.join(", "),
     isLive: true,
   }),
-  // Shadow
   shadow: onOff("shadow", false, {
     help: "compare and report only, serve nothing, write nothing; needs no nginx",
   }),
   shadowProbe: onOff("shadowProbe", false, {
     help: "with --shadow, probe endpoints where the slices differ from the pods",
   }),
-  // Status and leader
   publishAddresses: list({ field: "publishAddresses", flag: "--publish-address" }, addressOrName, {
     argument: "<address>",
     help: "IP address or host name for the status of the Ingresses; repeatable",
@@ -234,12 +225,24 @@ const settings = {
   }),
 } as const;
 
+/** The headings of the help, each by the first setting below it. */
+export const settingGroups: Readonly<Record<string, string>> = {
+  kubeconfig: "Clusters:",
+  followSlices: "Endpoints:",
+  listen: "Listeners and requests:",
+  defaultBackend: "Routes:",
+  workers: "nginx:",
+  snapshot: "Start and stop:",
+  statusAddress: "Health, metrics and log:",
+  shadow: "Shadow mode:",
+  publishAddresses: "Status of Ingresses and leader:",
+};
+
 export const ingressSettings: readonly Setting<unknown>[] = Object.values(settings);
 
-/** What each setting is, of whoever says so. */
+/** Reads the value of a setting from the flags, the file or the default. */
 type ReadSetting = <Value>(setting: Setting<Value>) => Value;
 
-/** The settings together; see the table for what each is. */
 export type IngressConfig = ReturnType<typeof ingressConfig>;
 
 export function ingressConfig(read: ReadSetting) {
@@ -265,7 +268,7 @@ export function ingressConfig(read: ReadSetting) {
       defaultBackend: read(settings.defaultBackend),
       shareHosts: read(settings.shareHosts),
       authNamespaces: read(settings.authNamespaces),
-      // Without a port for TLS the way there would lead nowhere, unless an Ingress knows better.
+      // Without a TLS port a redirect would fail; an Ingress can still ask for one.
       sslRedirect: read(settings.sslRedirect) && read(settings.httpsPort) !== undefined,
     },
     defaultCertificate: read(settings.defaultCertificate),
@@ -295,7 +298,7 @@ export function ingressConfig(read: ReadSetting) {
   };
 }
 
-/** As nginx takes them: what is not asked for is absent. */
+/** Options that are not set are absent. */
 function nginxOptions(read: ReadSetting) {
   const upstreamCa = read(settings.upstreamCa);
   const hstsMaxAgeSeconds = read(settings.hstsMaxAge);
@@ -341,9 +344,6 @@ function watchedLock(text: string): LockReference {
   return refuse("It must be kind/namespace/name, with lease, configmap or endpoints as its kind.");
 }
 
-// What the settings about status and its leader mean for this process: who it is to other replicas
-// depends on whether it runs as a pod of the cluster it leads in.
-
 export const leadershipHelp = `
 With --publish-address the leader writes that address into the status of every Ingress of the class.
 The leader is the replica that holds the Lease. A replica that loses the Lease writes nothing more.
@@ -355,6 +355,7 @@ that was removed from the cluster. Ghosts are logged and shown in /state, with -
 locks of other programs. With --depose-ghosts a replica takes Lockstep's own Lease from a ghost. A
 replica that detects that it is the ghost gives up the Lease.`;
 
+/** The identity for other replicas depends on whether this process is a pod of the access cluster. */
 export function leadershipOf(
   { processes, random }: Pick<Environment, "processes" | "random">,
   config: IngressConfig["leadership"],
@@ -363,8 +364,8 @@ export function leadershipOf(
   const { publishAddresses, deposeGhosts, watchLocks: watchedLocks } = config;
   if (publishAddresses.length === 0) return { watchedLocks };
   const variable = (name: string): string | undefined => processes.variables[name] || undefined;
-  // A pod of another cluster would look like a ghost to whoever looks for it in this one, and its
-  // namespace means nothing here.
+  // A pod of another cluster would look like a ghost in this cluster, and its namespace means nothing
+  // here.
   const { isOwnCluster } = options;
   const ownNamespace = isOwnCluster ? variable("POD_NAMESPACE") : undefined;
   const [podName, podUid] = [variable("POD_NAME"), variable("POD_UID")];
@@ -374,7 +375,7 @@ export function leadershipOf(
     : outsideIdentity(variable("HOSTNAME") ?? "somewhere", random.uuid());
   const name = `lockstep-ingress-${options.className}`;
   const lease = config.lease ?? { namespace: ownNamespace ?? "default", name };
-  // Replicas of other namespaces may compete for a Lease that was named.
+  // Replicas in other namespaces may use the same Lease.
   const podNamespace = config.lease === undefined ? ownNamespace : undefined;
   const addresses = publishAddresses.map(loadBalancerAddress);
   return { publish: { addresses, lease, identity, podNamespace, deposeGhosts }, watchedLocks };

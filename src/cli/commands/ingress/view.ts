@@ -1,4 +1,5 @@
-// What `lockstep ingress` says to the person who started it: what it serves, and that it stops.
+// Prints the start and end of `lockstep ingress`, the result of --shadow, and the endpoints of
+// explain and endpoints.
 
 import {
   ingressController,
@@ -26,7 +27,7 @@ import { counted } from "../../terminal/value-text.ts";
 import { hostAndPort } from "./host-and-port.ts";
 import type { IngressConfig } from "./settings.ts";
 
-/** Addresses that mean every address; a person on this machine asks this one. */
+/** These mean every address; on this machine 127.0.0.1 works. */
 const anywhere: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
 export function greetingLines(
@@ -63,9 +64,10 @@ export function stoppingLine(config: IngressConfig, delayMs: number): string {
   return `Stopping: ${wait}${end}. Press Ctrl-C again to stop immediately.\n`;
 }
 
-// The first lines of the log once everything is known: what each cluster has and what may not be
-// seen there, and what is served. After that only what changes is worth a line.
-
+/**
+ * The first log lines when everything is listed: each cluster's counts and missing watches, and the
+ * routes.
+ */
 const lookAgainMs = 50;
 
 export async function sayWhenReady(
@@ -109,15 +111,12 @@ export async function sayWhenReady(
   });
 }
 
-// What a shadow has found out, for the person who ran it: one verdict, then the counts behind it,
-// then the worst cases.
-
-/** Where the counts stand; with less room than this beside them they stand below their labels. */
+/** The column of the counts; with less room they go below their labels. */
 const countColumn = 34;
 const narrowestBeside = 20;
 const indentBelow = 6;
 
-/** `10 min 45 s` and what stands around it. */
+/** `10 min 45 s` with its margins. */
 const durationColumns = 18;
 
 export function shadowLines(
@@ -152,7 +151,7 @@ export function shadowLines(
   return lines.map((line) => `${line}\n`);
 }
 
-/** A line, or as many as the terminal needs, the text beside its label or below it. */
+/** A label and its text, beside it or wrapped below it. */
 function labelled(label: string, text: string, width: number): readonly string[] {
   const first = `  ${label}`.padEnd(countColumn);
   if (countColumn + Math.min(text.length, narrowestBeside) <= width) {
@@ -162,7 +161,7 @@ function labelled(label: string, text: string, width: number): readonly string[]
   return [first.trimEnd(), ...wrapText(text, { width, first: below, rest: below })];
 }
 
-/** Those that left come first: requests to them fail, where those to come only wait. */
+/** Removed pods come first, because requests to them fail. */
 function verdict({ left, joined }: ShadowSummary): string {
   if (left.late > 0) {
     const longest = durationText(left.longestMs);
@@ -175,7 +174,7 @@ function verdict({ left, joined }: ShadowSummary): string {
   return `the slices were never behind the pods for more than ${durationText(worthMentionMs)}`;
 }
 
-/** A shadow that had nothing to look at knows nothing, which is not the same as no lag. */
+/** Without anything to observe there is no result, which differs from no lag. */
 export function nothingSeenLines(
   { columns: width }: Pick<Terminal, "columns">,
   { problem = "", notes }: Readiness,
@@ -215,9 +214,10 @@ function probeLines(probes: ShadowProbes, width: number): readonly string[] {
   ];
 }
 
-// The truth table in the terminal: a row for each endpoint with what every witness says, and under
-// it the reason in a sentence. Rows about which the witnesses disagree are lit.
-
+/**
+ * A row for each endpoint with the report of every source, and below it the reason. Rows where
+ * Lockstep overrides the slices are coloured.
+ */
 const glyphs: Readonly<Record<ReportedEndpoint["state"], string>> = {
   active: "●",
   draining: "◐",
@@ -226,7 +226,7 @@ const glyphs: Readonly<Record<ReportedEndpoint["state"], string>> = {
   out: "○",
 };
 
-/** Of a row; those after the first ones go into the sentence below where the line is too short. */
+/** On a narrow terminal the later columns go into the sentence below. */
 const columns: readonly Column[] = [
   { title: "state", cell: ({ state }) => `${glyphs[state]} ${state}` },
   { title: "endpoint", cell: ({ address, port }) => hostAndPort(address, port) },
@@ -280,7 +280,7 @@ export function endpointLines(
   ];
 }
 
-/** Each with the gap before it. */
+/** Widths including the gap before each column. */
 function widthsOf(shown: readonly Column[], endpoints: readonly ReportedEndpoint[]) {
   return shown.map(({ title, cell }) => {
     const cells = endpoints.map((endpoint) => textColumns(cell(endpoint)));

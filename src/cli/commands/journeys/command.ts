@@ -29,7 +29,7 @@ export interface JourneysFlags {
   readonly utc: boolean;
 }
 
-/** A page or two. */
+/** One or two pages. */
 export const defaultLimit = 50;
 
 const limitMost = 10_000_000;

@@ -1,4 +1,5 @@
-// Kept journeys as lines, in the columns of `lockstep watch`, with a line between the days.
+// Prints changes from the history in the columns of `lockstep watch`, with a line between days, and
+// their statistics.
 
 import { nearestNames } from "../../../decide/nearest-names.ts";
 import { visible } from "../../../decide/routing/shown-text.ts";
@@ -79,16 +80,17 @@ function dayOf(wallMs: WallMs, utc: boolean): string {
   return parts.map((part) => String(part).padStart(2, "0")).join("-");
 }
 
-// What a set of kept journeys amounts to: how many, how they ended, and the lags at each hop. It
-// keeps figures, not journeys, so a history of any size is summed up in little memory.
-
+/**
+ * Statistics of changes: number, outcomes and lags at each hop. It keeps no changes, so a history
+ * of any size needs little memory.
+ */
 const directions: readonly Direction[] = ["leave", "join"];
 
 const hopColumns = 9;
 const countColumns = 9;
 const figureColumns = 8;
 
-/** Both directions beside each other need so much; below each other the name has more. */
+/** Width with both directions side by side, and of the names otherwise. */
 const besideColumns = hopColumns + 2 * (countColumns + 3 * figureColumns);
 const belowColumns = hopColumns + 1 + directionNameColumns;
 
@@ -152,7 +154,7 @@ export class KeptTally {
     return `${parts.join(", ")}.`;
   }
 
-  /** A row for each hop that anybody reports, leaves beside joins, or below them in few columns. */
+  /** A row for each reported hop, removals beside additions, or below each other if narrow. */
   table(options: KeptTableOptions): readonly string[] {
     const { secondary } = options.paint;
     const names = ["p50", "p99", "max"].map((name) => rightText(name, figureColumns)).join("");
@@ -183,7 +185,7 @@ export class KeptTally {
 
   #cells(hop: Hop, direction: Direction, { slowMs, paint }: KeptTableOptions): string {
     const lags = this.#lags.get(`${hop} ${direction}`);
-    // The first request to an address that joined comes when somebody asks.
+    // The first request to an added address depends on the clients, so it is never slow.
     const isAsked = hop === "traffic" && direction === "join";
     const slowFrom = { slowMs: isAsked ? Number.POSITIVE_INFINITY : slowMs };
     const cells = [lags?.quantileMs(0.5), lags && p99Of(lags), lags?.maxMs].map((value) => {
@@ -202,11 +204,9 @@ export class KeptTally {
   }
 }
 
-// What is said when a history has none of the changes that were asked for: whether another time
-// would help, or another name.
-
+/** The filter that found no change. */
 interface NothingAsked {
-  /** What was asked for beside the time. */
+  /** All filters except the time. */
   readonly kind: HistoryQuery;
   /** `in the last 1h`. */
   readonly when: string;
@@ -216,10 +216,10 @@ interface NothingAsked {
 
 type Reader = Pick<HistoryReader, "records">;
 
-/** A history may have millions; those of late have the names that matter, and take no time. */
+/** A history may have millions of changes; recent ones have the relevant names. */
 const looksAtMost = 5_000;
 
-/** More names than this nobody reads. */
+/** A longer list is cut. */
 const namesMost = 10;
 
 export function nothingText(reader: Reader, { kind, when, hasEnd, nowMs }: NothingAsked): string {
@@ -240,7 +240,7 @@ export function nothingText(reader: Reader, { kind, when, hasEnd, nowMs }: Nothi
   );
 }
 
-/** Undefined when no such name was asked for, or the history has it. */
+/** Undefined without this filter, or if the history has the name. */
 function unknownNameText(
   reader: Reader,
   field: "service" | "cluster",
@@ -266,10 +266,7 @@ function latestOf(reader: Reader, query: HistoryQuery): JourneyRecord | undefine
   return latest;
 }
 
-// A journey out of a history, as the lines of `lockstep watch` show it. Its times are wall times by
-// the observer's clock; here they stand on one made of them, so that ages and lags come out right.
-
-/** Wall time taken for monotonic time: nothing else is known of an observer that is no more. */
+/** Uses wall time as monotonic time, because the observer's monotonic clock is not recorded. */
 const keptRun = {
   name: "",
   wallMs: 0,
@@ -280,7 +277,7 @@ export function keptJourney(record: JourneyRecord): Journey {
   const { originMs, originNotBeforeMs, podUid, podName, cause, cluster, traffic } = record;
   const { service, address, port, direction, outcome } = record;
   return {
-    // Its own name is a text; nothing that shows a journey asks for its number.
+    // Not used for printing.
     id: 0,
     endpoint: {
       cluster: cluster ?? undefined,

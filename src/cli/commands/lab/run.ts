@@ -75,13 +75,13 @@ async function runInFolder(
   }
 }
 
-/** One for each server. */
+/** One port for each server. */
 function portFlags({ port, clusters, apiservers }: LabFlags): readonly PortFlag[] {
   const count = port === 0 ? 0 : clusters * apiservers;
   return Array.from({ length: count }, (_, index) => ({ flag: "--port", port: port + index }));
 }
 
-/** Until stopped. */
+/** Returns when stopped. */
 async function serve(
   context: CommandContext,
   flags: LabFlags,

@@ -61,7 +61,7 @@ export async function openStore(
   }
 }
 
-/** Before servers are started that would wait for it. */
+/** Checked before servers start and wait for it. */
 async function refuseSilent(environment: Environment, endpoints: readonly string[]): Promise<void> {
   const storage = new EtcdStorage({ ...environment, endpoints, compactEveryMs: 0 });
   try {

@@ -12,7 +12,7 @@ import type { OpenStore } from "./store.ts";
 interface FirstStepsOptions {
   readonly processes: Pick<Processes, "self" | "variables">;
   readonly clusters: number;
-  /** Of the kubeconfig. */
+  /** Path of the kubeconfig. */
   readonly path: string;
 }
 

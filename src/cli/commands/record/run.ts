@@ -72,7 +72,7 @@ async function recorderOf(environment: Environment, flags: RecordFlags, stop: Ab
 }
 
 interface AnonymizedFile {
-  /** Absolute, both. */
+  /** Both are absolute. */
   readonly from: string;
   readonly to: string;
 }

@@ -1,5 +1,5 @@
-// Says while it is recorded what is not, and when it is again: each trouble once as long as it lasts,
-// and each name that is probably misspelt once.
+// Prints the problems of a running recording and their end, each once, and names that are probably
+// misspelt. The last line is the result.
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import type { Environment } from "../../../environment/environment.ts";
@@ -11,7 +11,7 @@ import { counted } from "../../terminal/value-text.ts";
 
 interface RecordNewsOptions extends Pick<Environment, "clock" | "timers"> {
   readonly terminal: Pick<Terminal, "writeError">;
-  /** Those that were asked for; all when undefined. */
+  /** Undefined: all namespaces. */
   readonly namespaces: readonly string[] | undefined;
   readonly clusters: () => readonly ClusterStatus[];
 }
@@ -26,7 +26,7 @@ interface Lasting {
 
 export class RecordNews {
   readonly #options: RecordNewsOptions;
-  /** By the trouble's key; all that were there at the last look. */
+  /** Problems of the last check, by their key. */
   #lasting: ReadonlyMap<string, Lasting> = new Map();
   readonly #asked = new Set<string>();
   #cancel: CancelTimer | undefined;
@@ -62,7 +62,7 @@ export class RecordNews {
     }
   }
 
-  /** Says it when it has lasted for long enough. */
+  /** Prints a problem that has lasted long enough. */
   #judge(trouble: Trouble): Lasting {
     const now = this.#options.clock.monotonicMs();
     const { since = now, isSaid = false } = this.#lasting.get(trouble.key) ?? {};
@@ -76,10 +76,7 @@ export class RecordNews {
   }
 }
 
-// What somebody who records must know of how it stands: what is not recorded and why, names that were
-// probably misspelt, and what became of it all. Pure.
-
-/** What blame cannot say without them. */
+/** The effect of a missing kind on blame. */
 const costOfMissing: Readonly<Record<ObservedResource, string>> = {
   pods: "blame cannot match an address to a pod",
   services: "blame cannot explain a 503 for which no endpoint was tried",
@@ -88,7 +85,7 @@ const costOfMissing: Readonly<Record<ObservedResource, string>> = {
   endpoints: "blame cannot name the late hop",
 };
 
-/** The same permissions, each missing one with what it costs blame. */
+/** Adds the effect on blame to each missing permission. */
 export function withCosts(asked: ClusterPermissions): ClusterPermissions {
   const lost = asked.lost.map((one) => {
     const { cluster, namespace, resource } = one;
@@ -105,22 +102,22 @@ function watchesOf(clusters: readonly ClusterStatus[]): readonly Watch[] {
   return clusters.flatMap(({ cluster, watches }) => watches.map((one) => ({ ...one, cluster })));
 }
 
-/** Until then nothing can be watched. */
+/** Not yet connected. */
 function hasAnswered({ watches }: ClusterStatus): boolean {
   return watches.length > 0;
 }
 
 interface Trouble {
-  /** The same for one trouble as long as it lasts. */
+  /** Stable while the problem lasts. */
   readonly key: string;
   readonly text: string;
-  /** Said when it is over. */
+  /** Printed at its end. */
   readonly overText: string;
-  /** What is over sooner is not worth a word. */
+  /** Shorter problems are not printed. */
   readonly saidAfterMs: number;
 }
 
-/** How long the first lists may take before somebody is told what is missing. */
+/** Missing lists are reported after this time. */
 const listWithinMs = 15_000;
 
 export function troublesOf(clusters: readonly ClusterStatus[]): readonly Trouble[] {
@@ -134,7 +131,7 @@ export function troublesOf(clusters: readonly ClusterStatus[]): readonly Trouble
   ];
 }
 
-/** Only once everything has been listed: until then nobody knows. */
+/** Only known when everything is listed. */
 export function absentNamespaces(
   clusters: readonly ClusterStatus[],
   namespaces: readonly string[] = [],
@@ -149,7 +146,7 @@ export function absentNamespaces(
     .map((name) => `No cluster has a pod or a service in the namespace ${name}. Check the name.`);
 }
 
-/** Whether there is anything to ask `lockstep blame` about. */
+/** At least one cluster was listed. */
 export function isAnythingRead(clusters: readonly ClusterStatus[]): boolean {
   return clusters.some(isRead);
 }
@@ -187,7 +184,7 @@ function missing(watch: Watch): Trouble {
   };
 }
 
-/** Not to be fresh takes a while by itself. */
+/** Staleness is detected late, so it is reported at once. */
 function cutOff(watch: Watch): Trouble {
   const { cluster } = watch;
   return {

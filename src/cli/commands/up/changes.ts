@@ -1,5 +1,5 @@
-// A change as the story shows it: one line when every Lockstep replica routes by it, and one row of a
-// table when it has arrived everywhere, with Lockstep's replicas beside those of stock. Pure.
+// Prints changes in `lockstep up`: a line when every Lockstep replica uses the change, and a table
+// row when all replicas do. After the demonstration it also sums up lost requests.
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { CancelTimer } from "../../../environment/timers.ts";
@@ -14,14 +14,14 @@ import { countersText, type Narrator } from "./view.ts";
 const widths = [17, 13, 11, 20] as const;
 const numbers = Array.from({ length: replicas }, (_, index) => index + 1).join(" ");
 
-/** Above the rows; an address has a sign: `+` for a pod that was added, `−` for one removed. */
+/** The title of the rows. `+` is an added pod, `−` a removed one. */
 export const rowsHead: readonly string[] = [
   cells(["Real time until the change was visible in"]),
   cells(["", "", "copy in", "stock (model)", "Lockstep"]),
   cells(["pod", "Endpoints", "access", `replicas ${numbers}`, `replicas ${numbers}`]),
 ];
 
-/** Undefined until every replica of Lockstep routes by the change. */
+/** Undefined until every Lockstep replica uses the change. */
 export function earlyLine(journey: Journey): string | undefined {
   const lags = lagsOf(journey, "routed", "lockstep");
   if (lags.length < replicas) return undefined;
@@ -30,7 +30,7 @@ export function earlyLine(journey: Journey): string | undefined {
   return `  ${subject(journey).padEnd(widths[0])}${what}`;
 }
 
-/** The whole of it, once the journey is over. */
+/** All hops of a finished change. */
 export function journeyRow(journey: Journey): string {
   const columns = [
     lagsOf(journey, "published"),
@@ -39,7 +39,7 @@ export function journeyRow(journey: Journey): string {
     lagsOf(journey, "routed", "lockstep"),
   ].map((lags) => (lags.length === 0 ? "–" : texts(lags)));
   const row = cells([subject(journey), ...columns]);
-  // On a line of its own: beside the figures it would exceed 80 columns.
+  // On its own line, because it would exceed 80 columns.
   return journey.outcome === "complete" ? row : `${row}\n    (${journey.outcome})`;
 }
 
@@ -59,7 +59,7 @@ function lagsOf(journey: Journey, hop: Hop, side = ""): readonly number[] {
   );
 }
 
-/** `11.6 11.8 12 ms`: the unit once, where all have the same. */
+/** `11.6 11.8 12 ms`: a common unit is written once. */
 function texts(lags: readonly number[]): string {
   const all = lags.map((ms) => durationText(ms));
   const units = new Set(all.map((text) => text.replace(/^[\d.]+ /, "")));
@@ -68,25 +68,25 @@ function texts(lags: readonly number[]): string {
   return `${all.map((text) => text.split(" ")[0]).join(" ")} ${unit}`;
 }
 
-// What happens after the story, as it happens: each change of the shop's pods, and when all of them
-// have arrived everywhere, how many requests were lost meanwhile.
-
+/**
+ * Prints each change of the shop's pods after the demonstration, and the requests lost meanwhile.
+ */
 interface LaterChangesOptions extends Pick<Environment, "clock" | "timers"> {
   readonly narrator: Narrator;
   readonly traffic: TrafficCount | undefined;
 }
 
-/** The next pod of a rollout follows sooner than this. */
+/** The next pod of a rollout comes sooner than this. */
 const restMs = 5_000;
 
 export class LaterChanges {
   readonly #options: LaterChangesOptions;
-  /** Changes that have begun and have not arrived everywhere. */
+  /** Changes in flight. */
   readonly #pending = new Set<number>();
-  /** When the first of them began; undefined while nothing changes. */
+  /** The start of the first one; undefined without changes. */
   #beganAtMs: number | undefined;
   #cancelRest: CancelTimer | undefined;
-  /** Whether the last line belongs to the table, so that the next row needs no head of its own. */
+  /** The last line is a row, so the next row needs no title. */
   #isBelowHead = false;
 
   constructor(options: LaterChangesOptions) {
@@ -105,7 +105,7 @@ export class LaterChanges {
     }
     this.#pending.add(journey.id);
     if (event.type === "found") return;
-    // The last of the replicas makes it complete.
+    // The last replica completes the line.
     const line = event.hop.witness.startsWith("lockstep") ? earlyLine(journey) : undefined;
     if (line === undefined) return;
     this.#options.narrator.text(line);

@@ -222,7 +222,7 @@ function introduction(flags: UpFlags, missing: string | undefined): readonly str
   ];
 }
 
-/** What every terminal has. */
+/** Every terminal has this width. */
 const widthMin = 80;
 
 /** The entries listen only when all is ready, so a port in use is refused before that. 0 is any free port. */

@@ -1,6 +1,5 @@
-// The story that `lockstep up` tells, in acts, over a running world: a release under a throttled
-// controller, the cause named, the fix applied, a release again. Every figure is measured here, and
-// at the end it is said whether the story held.
+// Parts 3 and 4 of `lockstep up`: a release with a throttled controller manager, its cause, the
+// fix, and a second release. Every number is measured here.
 
 import type { MetricsPage } from "../../../doctor/evidence/metrics-window.ts";
 import { parsePrometheusText } from "../../../doctor/evidence/prometheus-text.ts";
@@ -32,9 +31,9 @@ interface StoryOptions {
   readonly signal: AbortSignal;
 }
 
-/** What one release showed; lags in milliseconds. */
+/** The result of one release; lags in milliseconds. */
 export interface Release {
-  /** The median over the pods that left, at each hop; undefined where nobody reports it. */
+  /** Median over the removed pods at each hop; undefined without a source. */
   readonly publishedMs: number | undefined;
   readonly stockMs: number | undefined;
   readonly lockstepMs: number | undefined;
@@ -45,11 +44,13 @@ export interface Release {
 
 export interface StoryResult {
   readonly throttled: Release;
-  /** Undefined when the doctor found no cause: then there is no fix. */
+  /** Undefined without a cause, because then there is no fix. */
   readonly fixed: Release | undefined;
 }
 
-/** Deduplication bounds the wait at services × 2 ÷ qps, some 33 s; three times that is a failure. */
+/**
+ * Deduplication limits the wait to services × 2 ÷ qps, about 33 s; three times that is a failure.
+ */
 const releaseLongestMs = 100_000;
 
 const pollMs = 500;
@@ -57,7 +58,7 @@ const pollMs = 500;
 /** Access logs are written up to a second late. */
 const logDelayMs = 1_500;
 
-/** Traffic before the release, so that both sides are seen serving. */
+/** Traffic before the release, to see both sides serve. */
 const baselineMs = 2_000;
 
 export async function tellStory(options: StoryOptions): Promise<StoryResult> {
@@ -127,12 +128,12 @@ function leavesOf(world: World, before: ReadonlySet<number>): readonly Journey[]
   );
 }
 
-/** All old pods have left everywhere. */
+/** All replicas have removed all old pods. */
 function isThrough(leaves: readonly Journey[]): boolean {
   return leaves.length >= shopReplicas && leaves.every(({ outcome }) => outcome !== "pending");
 }
 
-/** Each removal is shown as soon as every Lockstep replica routes by it. */
+/** Prints each removal when every Lockstep replica uses it. */
 function showNew({ narrator }: StoryOptions, leaves: readonly Journey[], shown: Set<number>): void {
   for (const journey of leaves) {
     const line = shown.has(journey.id) ? undefined : earlyLine(journey);
@@ -170,7 +171,7 @@ async function summed(
   return result;
 }
 
-/** The release in four lines, both sides over the same requests. */
+/** Four lines; both sides get the same requests. */
 function releaseLines(release: Release): readonly string[] {
   const { publishedMs, stock, lockstep } = release;
   const lag = (ms: number | undefined) => (ms === undefined ? "?" : durationText(ms));
@@ -187,7 +188,7 @@ function releaseLines(release: Release): readonly string[] {
   ];
 }
 
-/** The fix is one of the control plane: what stock adds to it stays. */
+/** The fix changes the control plane; the delay of stock itself stays. */
 function stockStillLate({ publishedMs, stockMs }: Release): readonly string[] {
   if (publishedMs === undefined || stockMs === undefined) return [];
   const ownMs = stockMs - publishedMs;
@@ -222,9 +223,10 @@ function median(values: readonly number[]): number | undefined {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
 }
 
-// Gathers for the doctor what anybody with access to the cluster could: two looks at the controller
-// manager's metrics, its log through the API server, and the journeys that were observed.
-
+/**
+ * Collects the evidence for the doctor that any user of the cluster can read: metrics of the
+ * controller manager, its log, and the observed changes.
+ */
 interface ExaminationOptions extends Pick<Environment, "clock" | "network"> {
   readonly client: KubeClient;
   /** The controller manager's pod, `namespace/name`. */
@@ -245,7 +247,7 @@ class Examination {
     this.#options = options;
   }
 
-  /** One more look at the metrics; undefined until two looks, the log and the journeys agree. */
+  /** Reads the metrics again; undefined until two reads, the log and the changes agree. */
   async look(): Promise<Finding | undefined> {
     const { clock, pod, journeys } = this.#options;
     const url = this.#options.metricsUrl();

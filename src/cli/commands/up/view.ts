@@ -1,20 +1,19 @@
-// What the person at the terminal sees of the story: lines that stay, and on a terminal one line of
-// counters that is redrawn. Everything is plain text when nobody looks.
+// Prints the demonstration: lines, and on a terminal one line of counters that is redrawn.
 import type { Terminal } from "../../../environment/terminal.ts";
 import { paintFor } from "../../terminal/paint.ts";
 import { StatusLine } from "../../terminal/progress-line.ts";
 
 interface Counters {
   readonly seconds: number;
-  /** The seconds are those of a simulation, and pass faster than real ones. */
+  /** Simulated seconds, which pass faster than real ones. */
   readonly isVirtual?: true;
   readonly stock: { readonly requests: number; readonly lost: number } | undefined;
   readonly lockstep: { readonly requests: number; readonly lost: number } | undefined;
-  /** What is being waited for. */
+  /** The current step. */
   readonly waiting: string;
 }
 
-/** Without a terminal the counters are written now and then only. */
+/** Interval of the counters without a terminal. */
 const plainEverySeconds = 10;
 
 export class Narrator {
@@ -23,7 +22,7 @@ export class Narrator {
   readonly #status: StatusLine;
   #lastPlain = -plainEverySeconds;
 
-  /** With `quiet` nothing is said: the result is for a machine. */
+  /** `quiet` prints nothing, for --json. */
   constructor(options: { readonly terminal: Terminal; readonly quiet: boolean }) {
     const { terminal, quiet } = options;
     this.#terminal = quiet ? { ...terminal, interactive: false, write: () => undefined } : terminal;
@@ -68,7 +67,7 @@ export class Narrator {
   }
 }
 
-/** Both sides have the same denominator: the same requests go through both. */
+/** Both sides get the same requests. */
 export function countersText({ seconds, isVirtual, stock, lockstep, waiting }: Counters): string {
   const kind = isVirtual ? "simulated time" : "real time";
   const time = `${kind} ${String(Math.floor(seconds)).padStart(3)} s`;

@@ -1,4 +1,5 @@
-// One change as one line, and many alike as one. Pure.
+// One change as one line of `lockstep watch`, and many similar ones as one line: the columns, the
+// cells and the path on a time scale. Pure.
 import { visible } from "../../../decide/routing/shown-text.ts";
 import type { MonotonicMs, WallMs } from "../../../environment/clock.ts";
 import { ageMs, type HopTime, type Journey } from "../../../timeline/journey.ts";
@@ -22,18 +23,18 @@ export interface LineContext extends Judging {
   readonly paint: Paint;
 }
 
-/** Changes of one service for one cause, shown as one line because there are too many. */
+/** Similar changes of one service, shown as one line because there are too many. */
 export interface ChangeGroup {
   readonly cluster: string;
   readonly service: string;
   readonly direction: Direction;
   readonly cause: string;
   readonly count: number;
-  /** The origin of the first. */
+  /** The start of the first change. */
   readonly since: MonotonicMs;
-  /** The longest lag of all of them at each hop that showed any. */
+  /** The longest lag at each hop that showed any. */
   readonly longestMs: ReadonlyMap<Hop, number>;
-  /** Hops where some of them may have taken longer than that. */
+  /** Hops where the real lag may be longer. */
   readonly atLeast: ReadonlySet<Hop>;
 }
 
@@ -78,7 +79,7 @@ export function countText(direction: Direction, count: number): string {
   return `${signOf(direction)}${count} ${count === 1 ? "endpoint" : "endpoints"}`;
 }
 
-/** An outcome that is not the usual one says more than what made the change. */
+/** An unusual outcome is more important than the cause. */
 function causeText({ outcome, cause }: Journey): string {
   return outcome === "pending" || outcome === "complete" ? (cause ?? unknownSign) : outcome;
 }
@@ -96,15 +97,14 @@ function timeOfDay(wall: WallMs, utc: boolean): string {
   return parts.map((part) => String(part).padStart(2, "0")).join(":");
 }
 
-// Where the columns of the lines are. They depend on the width of the terminal, the hops that
-// anybody reports and the names of the clusters only, so lines stand below each other, and the head
-// says what each column is. What does not fit gives way in a fixed order: the path, the cause, the
-// cluster, and at last letters of the service's name. Pure.
-
+/**
+ * The columns depend only on the width, the reported hops and the cluster names, so lines are
+ * aligned. Without room these shrink first: path, cause, cluster, service name.
+ */
 export interface ChangeColumns {
   readonly hops: readonly Hop[];
   readonly clusterColumns: number;
-  /** Of address and service together: a long address takes from the service. */
+  /** Width of address and service together; a long address shortens the service. */
   readonly nameColumns: number;
   readonly causeColumns: number;
   readonly hasPath: boolean;
@@ -113,11 +113,11 @@ export interface ChangeColumns {
 interface ColumnsAsked {
   readonly width: number;
   readonly hops: readonly Hop[];
-  /** No cluster column unless there are several. */
+  /** One cluster needs no column. */
   readonly clusters: readonly string[];
 }
 
-/** A line as its texts, before it is put into columns. */
+/** The texts of one line. */
 interface ChangeRow {
   readonly time: string;
   readonly cluster: string;
@@ -125,9 +125,9 @@ interface ChangeRow {
   readonly subject: string;
   readonly service: string;
   readonly cause: string;
-  /** One for each of the columns' hops. */
+  /** One for each hop column. */
   readonly cells: readonly HopCell[];
-  /** As wide as it likes; it is the last. */
+  /** The last column; its width is not limited. */
   readonly path: string;
 }
 
@@ -136,14 +136,14 @@ const timeColumns = 8;
 const hopColumns = 10;
 /** A sign and an IPv4 address. */
 const subjectColumns = 16;
-/** A shorter piece of a name says nothing any more. */
+/** A shorter part of a name is not recognisable. */
 const serviceLeast = 8;
-/** Most names are no longer, with their namespace. */
+/** Enough for most names with namespace. */
 const serviceUsual = 16;
 const serviceMost = 40;
-/** `terminating`, which is the most frequent one. */
+/** `terminating`, the most frequent cause. */
 const causeUsual = 11;
-/** `service deleted`, which is the longest; where there is room for the path too. */
+/** `service deleted`, the longest cause; used if the path fits too. */
 const causeMost = 15;
 const clusterMost = 16;
 
@@ -186,7 +186,7 @@ export function headLine(columns: ChangeColumns, { secondary }: Paint): string {
   return secondary(rowLine(row, columns, undefined));
 }
 
-/** Without paint it has no colour of its own, to be painted as a whole. */
+/** Without paint the caller colours the whole line. */
 export function rowLine(row: ChangeRow, columns: ChangeColumns, paint: Paint | undefined): string {
   const { clusterColumns, causeColumns, nameColumns, hasPath } = columns;
   const cells = row.cells.map(({ text, tone }) => {
@@ -203,7 +203,7 @@ export function rowLine(row: ChangeRow, columns: ChangeColumns, paint: Paint | u
   return (line + cells.join("") + (hasPath ? `  ${row.path}` : "")).trimEnd();
 }
 
-/** Without its namespace if that is enough to make the service fit. */
+/** The namespace is dropped if the service fits without it. */
 function nameText({ subject, service }: ChangeRow, columns: number): string {
   const start = cutText(subject, columns).padEnd(Math.min(subjectColumns, columns));
   const room = columns - textColumns(start) - 1;
@@ -213,12 +213,10 @@ function nameText({ subject, service }: ChangeRow, columns: number): string {
   return `${start} ${leftText(name, room)}`;
 }
 
-// A change as a path with a clock: time to the right on a logarithmic scale, a letter where each hop
-// showed it, and a line as long as it took. Lags span six orders of magnitude, so a linear scale
-// would hide everything but the longest. Letters never cover each other: those of hops that showed it
-// at nearly the same time stand side by side, so the first of them is where the time went. Pure.
+// A change on a logarithmic time scale, because lags span six orders of magnitude: a letter where
+// each hop showed it. Letters of nearly equal times stand side by side.
 
-/** As wide as the scale from one millisecond to past ten minutes needs. */
+/** The scale reaches from 1 ms to more than 10 min. */
 const pathColumns = 32;
 
 const columnsPerDecade = 5;
@@ -275,7 +273,7 @@ interface LetterPlace {
   readonly at: number;
 }
 
-/** From left to right; of several replicas only those that are apart have letters of their own. */
+/** From left to right. Replicas with nearly equal times share one letter. */
 function letterPlaces({ hops }: Journey): readonly LetterPlace[] {
   const shown = hops
     .flatMap(({ hop, state }) =>
@@ -294,7 +292,7 @@ function letterPlaces({ hops }: Journey): readonly LetterPlace[] {
   return places;
 }
 
-/** Requests come when they come, so nobody waits for one. */
+/** No request is expected, so `traffic` is never awaited. */
 function isAwaited({ hop, state }: HopTime): boolean {
   return hop !== "traffic" && (state.type === "pending" || state.type === "stuck");
 }
@@ -304,11 +302,10 @@ function placeOf(ms: number): number {
   return Math.min(place, pathColumns - 1);
 }
 
-// The hops that have a column. Every change has `published` and `routed`; copies and access logs are
-// not everybody's, and the pod is where a change begins, so it needs no column beside the time until
-// it was late itself.
-
-/** Those that somebody was asked to report are there from the start. */
+/**
+ * The hops with a column: always `published` and `routed`; `pod` only if the pod watch itself was
+ * late. Hops in `asked` have a column from the start.
+ */
 export function shownHops(
   tally: Pick<WatchTally, "isWitnessed" | "wasPodLate">,
   asked: readonly Hop[] = [],

@@ -1,15 +1,15 @@
-// Lags in few bytes: how many there were, the longest exactly, and any quantile within two per cent,
-// however many were added. Buckets grow by two per cent from a hundredth of a millisecond on.
+// Statistics of lags in little memory: the count, the exact maximum, and quantiles within two per
+// cent. Buckets grow by two per cent from 0.01 ms.
 import type { MonotonicMs } from "../../../environment/clock.ts";
 
-/** A quantile is the mean of its bucket, so it is off by less than this. */
+/** A quantile is the mean of its bucket, so its error is smaller than this. */
 const growth = 1.02;
 const logGrowth = Math.log(growth);
 
-/** Shorter ones are zero to a person. */
+/** Shorter lags count as zero. */
 const leastMs = 0.01;
 
-/** Past 1,000 days; so at most some 1,850 buckets. */
+/** About 1,000 days, so there are at most some 1,850 buckets. */
 const mostMs = 1e11;
 
 interface Bucket {
@@ -18,7 +18,7 @@ interface Bucket {
 }
 
 export class LagFigures {
-  /** Bucket 0 is for what is shorter than `leastMs`. */
+  /** Bucket 0 has lags shorter than `leastMs`. */
   readonly #buckets = new Map<number, Bucket>();
   #count = 0;
   #maxMs = 0;
@@ -27,7 +27,7 @@ export class LagFigures {
     return this.#count;
   }
 
-  /** 0 when there was none. */
+  /** 0 without lags. */
   get maxMs(): number {
     return this.#maxMs;
   }
@@ -42,7 +42,7 @@ export class LagFigures {
     this.#maxMs = Math.max(this.#maxMs, lagMs);
   }
 
-  /** Takes out what was added before; the longest stays. */
+  /** Removes lags that were added before; the maximum stays. */
   subtract(others: LagFigures): void {
     for (const [number, { count, sumMs }] of others.#buckets) {
       const bucket = this.#buckets.get(number);
@@ -54,7 +54,7 @@ export class LagFigures {
     this.#count -= others.#count;
   }
 
-  /** The lag that this share of all does not exceed; undefined when there was none. */
+  /** The lag that this share of all does not exceed; undefined without lags. */
   quantileMs(share: number): number | undefined {
     const wanted = Math.max(1, Math.ceil(share * this.#count));
     let seen = 0;
@@ -71,31 +71,29 @@ function bucketOf(lagMs: number): number {
   return 1 + Math.floor(Math.log(Math.min(lagMs, mostMs) / leastMs) / logGrowth);
 }
 
-// The lags of the last quarter of an hour: a view that is left open for days must show how it stands
-// now. They are kept by the minute in which they were shown, and go a minute at a time.
-// Invariant: `#sum` is the sum of the minutes that are kept, at most `minutesKept` of them.
-
+/**
+ * The lags of the last 15 minutes, by minute, because a view may be open for days. Invariant:
+ * `#sum` is the sum of the kept minutes, at most `minutesKept` of them.
+ */
 const minuteMs = 60_000;
 
-/** Long enough for a quantile of few changes, short enough to be now. */
+/** Long enough for a quantile of few changes, short enough to be current. */
 const minutesKept = 15;
 
-/** Between fourteen minutes and so long: the present one has just begun, or is nearly over. */
+/** The real span is between 14 and 15 minutes. */
 export const recentMs = minutesKept * minuteMs;
 
-/** As tables have it. */
 export const recentText = "last 15m";
 
-/** What of several lags is shown. */
 export type ShownLags = Pick<LagFigures, "count" | "maxMs" | "quantileMs">;
 
 export class RecentLags {
   readonly #minutes = new Map<number, LagFigures>();
   readonly #sum = new LagFigures();
-  /** The latest minute of which anything is known. */
+  /** The latest minute with a lag. */
   #newest = Number.NEGATIVE_INFINITY;
 
-  /** One that was shown before the minutes that are kept is left out. */
+  /** Older lags are ignored. */
   add(lagMs: number, shownAt: MonotonicMs): void {
     const minute = minuteOf(shownAt);
     this.#forgetBefore(minute);

@@ -1,6 +1,6 @@
-// The part of the screen that is drawn anew: the head of the columns, the changes in flight with the
-// oldest first, and the footer. It is never higher than the screen, and making it costs the same
-// whether ten changes are in flight or ten thousand. Pure.
+// The live part of the screen: column titles, changes in flight with the oldest first, and the
+// footer. It is never higher than the screen, and its cost does not depend on the number of
+// changes. Pure.
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
 import { durationText, shortDuration } from "../../../environment/duration-text.ts";
@@ -24,7 +24,7 @@ import { lagTable } from "./lag-table.ts";
 import type { Picture, ViewOptions } from "./view.ts";
 
 interface LivePicture extends Picture {
-  /** Changes that every hop has shown and that are not printed yet; they get what room is left. */
+  /** Changes that all hops have shown but that are not printed yet; they use the remaining rows. */
   readonly settled?: readonly Journey[];
 }
 
@@ -33,17 +33,17 @@ interface LiveOptions extends ViewOptions {
   readonly paint: Paint;
 }
 
-/** More changes at once are a crowd, and a crowd is shown in groups. */
+/** More changes at once are shown in groups. */
 const changesMost = 12;
 const groupsMost = 3;
 
-/** With fewer rows the footer is its title and what is wrong, and the rest is for changes. */
+/** With fewer rows the footer has only the title and problems. */
 const rowsForTable = 16;
 
 const clusterRowsMost = 6;
 const notesMost = 2;
 
-/** At least so high, so that the footer stays where it is while there is less to show. */
+/** `leastHeight` keeps the footer in place when there is less to show. */
 export function liveLines(
   picture: LivePicture,
   options: LiveOptions,
@@ -73,7 +73,7 @@ function flyingLines(picture: LivePicture, options: LiveOptions, room: number): 
   ];
 }
 
-/** How many of a group each hop has shown. */
+/** For each hop, how many changes of the group it has shown. */
 function groupRow(group: FlyingGroup, { columns, paint }: LiveOptions): string {
   const { cluster, service, direction, cause, count, shownAt } = group;
   const row = {
@@ -105,7 +105,7 @@ function footerLines(picture: Picture, options: LiveOptions): readonly string[] 
   return [title, ...lagTable(picture, options), ...clusters, ...notes];
 }
 
-/** Without it a small screen would look calm while nothing is heard. */
+/** A small screen shows at least the first problem of a cluster. */
 function firstTrouble(picture: Picture, { width, paint }: LiveOptions): readonly string[] {
   const troubled = picture.clusters.find((one) => conditionOf(one, picture).tone !== "plain");
   if (troubled === undefined) return [];
@@ -131,7 +131,7 @@ function titleLine(picture: Picture, { width, paint }: LiveOptions): string {
     { text: someText(tally.outcome("superseded"), "superseded") },
     { text: someText(tally.outcome("dropped") + counts.dropped, "dropped"), tone: paint.late },
   ];
-  // What is stuck has its room before all others.
+  // The number of stuck changes is shown first of all.
   let room = width - 2 - textColumns(titleStart) - columnsOf(stuck);
   let line = titleStart;
   let painted = `${paint.secondary("──")} ${paint.strong(title)}`;
@@ -147,22 +147,22 @@ function titleLine(picture: Picture, { width, paint }: LiveOptions): string {
 }
 
 interface TitlePart {
-  /** Empty when there is nothing to say. */
+  /** Empty parts are left out. */
   readonly text: string;
   readonly tone?: (text: string) => string;
 }
 
-/** With what stands between it and the one before. */
+/** Including the separator before it. */
 function columnsOf({ text }: TitlePart): number {
   return text === "" ? 0 : textColumns(` · ${text}`);
 }
 
-/** On a screen too narrow for any of it there are no colours either. */
+/** A very narrow screen has no colours. */
 function cutPainted(painted: string, plain: string, width: number): string {
   return textColumns(plain) < width ? painted : cutText(plain, width - 1);
 }
 
-/** Of those in flight it is not known yet how slow they will have been. */
+/** Changes in flight are not counted yet. */
 function slowText(count: number): string {
   return count === 0 ? "" : `▲ ${numberText(count)} slow`;
 }
@@ -178,9 +178,10 @@ export function lineContext(
   return { now, run, slowMs, utc, paint };
 }
 
-// How it stands with each cluster, a row each, as far as there is room: those in trouble come before
-// the others only when not all can be shown, so that a row stays where it is. Pure.
-
+/**
+ * The state of each cluster, one row each. Clusters with problems come first only if not all fit,
+ * so that rows stay in place.
+ */
 interface ClusterRowsOptions {
   readonly width: number;
   readonly most: number;
@@ -212,7 +213,7 @@ export function clusterRows(picture: Picture, options: ClusterRowsOptions): read
   return [...rows, paint.secondary(`and ${rest} more clusters; up to date: ${fine} of all`)];
 }
 
-/** In words: `watching`, `unreachable for 12 s: connection refused`. */
+/** `watching`, `unreachable for 12 s: connection refused`. */
 export function conditionOf(
   { state, doubts }: ClusterStatus,
   { now }: Pick<Picture, "now">,
@@ -237,7 +238,6 @@ export function conditionOf(
   }
 }
 
-/** A clock that shows more than seconds only makes restless. */
 function wholeSeconds(ms: number): number {
   return Math.floor(ms / 1_000) * 1_000;
 }
@@ -258,10 +258,10 @@ function clusterRow(
   return `${tone === "plain" ? paint.lockstep(sign) : toned(sign)} ${name} ${rest}`;
 }
 
-/** `GET https://10.0.0.1:6443/api/v1/pods: `, which an error begins with. */
+/** The request at the start of an error. */
 const request = /\b[A-Z]+ https?:\/\/\S+: /;
 
-/** Where not all has room, why it failed says more than what was asked. */
+/** Without room the reason is more important than the request. */
 function withoutRequest(text: string, room: number): string {
   return textColumns(text) <= room ? text : text.replace(request, "");
 }

@@ -1,6 +1,5 @@
-// The view that people leave open: changes that are over scroll away above as ordinary lines, those
-// in flight stand below them, and under these the footer. At most ten frames a second are drawn, and
-// one a second when nothing happens but time.
+// The live screen of `lockstep watch`: finished changes scroll up as ordinary lines, changes in
+// flight and the footer stay below. At most ten frames a second; one a second without changes.
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import type { Log } from "../../../environment/log.ts";
@@ -23,10 +22,10 @@ import { lineContext, liveLines } from "./live-lines.ts";
 import { summaryLines } from "./summary-lines.ts";
 import { latestIn, type Picture, type WatchOutput, type WatchOutputOptions } from "./view.ts";
 
-/** Faster than this no eye follows. */
+/** Faster frames are not visible. */
 const frameMs = 100;
 
-/** How often the ages of what is in flight are drawn anew. */
+/** Interval for redrawing the ages of changes in flight. */
 const idleFrameMs = 1_000;
 
 export class ScreenOutput implements WatchOutput {
@@ -38,7 +37,7 @@ export class ScreenOutput implements WatchOutput {
   #drawnAt: MonotonicMs | undefined;
   #isChanged = true;
   #size = "";
-  /** Of the live part; the lines that are printed take from it, so that its end stays in place. */
+  /** Height of the live part. Printed lines reduce it, so that its end stays in place. */
   #height = 0;
   #cancel: CancelTimer | undefined;
   #isEnded = false;
@@ -136,10 +135,10 @@ export class ScreenOutput implements WatchOutput {
   }
 }
 
-// A log for a command that draws on the terminal: a line of it would tear the picture. How it stands
-// with clusters and proxies is in the picture; of the rest the last errors are kept for it.
-
-/** The newest errors are the ones that matter. */
+/**
+ * The log of a command that draws on the terminal: a log line would break the picture. The last
+ * errors are kept for the footer; the rest is in the picture.
+ */
 const keptMax = 5;
 
 export class ScreenLog implements Log {
@@ -157,15 +156,15 @@ export class ScreenLog implements Log {
   }
 
   debug(): void {
-    // Nobody reads it here.
+    // Not shown.
   }
 
   info(): void {
-    // Nobody reads it here.
+    // Not shown.
   }
 
   warn(): void {
-    // What it would say, a row of the picture says.
+    // Shown as a row of the picture.
   }
 
   child(): Log {

@@ -59,7 +59,7 @@ export interface WatchSettings {
   readonly otlp: string | undefined;
   readonly utc: boolean;
   readonly durationMs: number | undefined;
-  /** Absolute; undefined when nothing is recorded. */
+  /** Absolute; undefined without --record. */
   readonly recordPath: string | undefined;
   readonly recordMaxBytes: number;
   readonly anonymize: boolean;

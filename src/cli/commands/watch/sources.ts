@@ -1,5 +1,5 @@
-// The proxies that `--proxy` names, asked again and again what they route to. One that does not answer
-// is said to be silent, and its hop is then unknown.
+// The sources of the last hops: proxies of `--proxy`, polled for their endpoints, and access logs
+// of `--access-log`, read as they grow. A source that fails is reported; its hop is then unknown.
 
 import { AccessLogParser } from "../../../access-log/access-log-parser.ts";
 import type { IsService } from "../../../access-log/backend-name.ts";
@@ -25,7 +25,7 @@ import { throwAsUsage } from "../../flags.ts";
 interface AskedProxiesOptions {
   readonly environment: Environment;
   readonly observer: Observer;
-  /** As `--proxy` gives them. */
+  /** The values of `--proxy`. */
   readonly proxies: readonly string[];
   /** The names of the observed clusters. */
   readonly clusters: readonly string[];
@@ -34,7 +34,7 @@ interface AskedProxiesOptions {
 export class AskedProxies {
   readonly #sources: readonly ProxySource[];
 
-  /** Throws a `UsageError` for an address that cannot be. */
+  /** Throws a `UsageError` for an invalid address. */
   constructor({ environment, observer, proxies, clusters }: AskedProxiesOptions) {
     this.#sources = addressesOf(proxies).map((address) =>
       proxySource({
@@ -51,7 +51,7 @@ export class AskedProxies {
     for (const source of this.#sources) source.start();
   }
 
-  /** What somebody should know who misses the hop. */
+  /** Problems that make a hop unknown. */
   notes(): readonly string[] {
     return this.#sources.flatMap(({ status }) => {
       const { name, state, problem, ambiguous } = status;
@@ -83,11 +83,8 @@ function addressesOf(proxies: readonly string[]) {
   }
 }
 
-// The access logs that `--access-log` names, read as they grow: the hop `traffic`. A log that ends or
-// whose lines cannot be understood is said to, and harms nothing else.
-
 interface LogsAsked {
-  /** As `--access-log` gives them. */
+  /** The values of `--access-log`. */
   readonly accessLogs: readonly string[];
   /** Undefined: detect one of the known formats. */
   readonly logFormat: LogFormat | undefined;
@@ -98,14 +95,14 @@ interface FollowedLogsOptions extends LogsAsked {
   readonly stdin: CommandContext["stdin"];
   readonly target: TrafficTarget & { readonly isService: IsService };
   readonly clusters: readonly ObservedCluster[];
-  /** Called with what each log reports, by the log's name. */
+  /** Called with each input from a log and the name of the log. */
   readonly onInput?: (name: string, input: TrafficInput) => void;
 }
 
 export class FollowedLogs {
   readonly #sources: readonly TrafficSource[];
 
-  /** Throws a `UsageError` for a place or a format that cannot be. */
+  /** Throws a `UsageError` for an invalid place. */
   constructor(options: FollowedLogsOptions) {
     const { environment, accessLogs, target, onInput } = options;
     const clients = new Map(options.clusters.map(({ cluster, client }) => [cluster, client]));
@@ -129,16 +126,16 @@ export class FollowedLogs {
   }
 
   start(): void {
-    // It never rejects: what becomes of a log is in its status.
+    // Never rejects; a failure is in the status of the source.
     for (const source of this.#sources) void source.start();
   }
 
-  /** To be told of every step of every change before anything else is made of it. */
+  /** Must be called first with every event of a change. */
   onEvent(event: JourneyEvent): void {
     for (const source of this.#sources) source.onEvent(event);
   }
 
-  /** What somebody should know who misses the hop. */
+  /** Problems that make a hop unknown. */
   notes(): readonly string[] {
     return this.#sources.flatMap(({ status }) => {
       const { name, state, problem, report } = status;
@@ -164,10 +161,7 @@ export class FollowedLogs {
   }
 }
 
-/**
- * A file that is not there now was probably misspelt; one that goes away later is waited for. In a
- * folder nothing is ever logged.
- */
+/** A missing file is probably misspelt. A file that disappears later is waited for. */
 export async function refuseMissingLogs(
   { files }: Pick<Environment, "files">,
   { accessLogs }: Pick<LogsAsked, "accessLogs">,

@@ -1,5 +1,5 @@
-// What was seen, said once at the end: how many changes, how long each hop took, the slowest, the
-// ones that are stuck, and what stayed unknown and why. Pure.
+// The summary at the end: number of changes, lags at each hop, slowest and stuck changes, and the
+// reasons for unknown values. Pure.
 
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
@@ -18,7 +18,7 @@ export interface SummaryOptions extends Pick<ViewOptions, "width" | "slowMs" | "
   readonly paint: Paint;
 }
 
-/** By name; what is more than a page is counted. */
+/** Further ones are only counted. */
 const stuckMost = 20;
 
 const endings: readonly (readonly [Outcome, string])[] = [
@@ -44,7 +44,7 @@ export function summaryLines(picture: Picture, options: SummaryOptions): readonl
   ];
 }
 
-/** It scrolls, so however few rows the screen had it has room for what was since the start. */
+/** The summary scrolls, so it always shows the lags since the start. */
 function wholeTable({ width, slowMs, paint }: SummaryOptions): LagTableOptions {
   return { width, slowMs, paint };
 }
@@ -99,7 +99,7 @@ function listed(
   ];
 }
 
-/** What somebody must know who draws conclusions from the figures. */
+/** Limits of the numbers above. */
 function caveats(picture: Picture, options: SummaryOptions): readonly string[] {
   const { tally, clusters, notes } = picture;
   const inexact =

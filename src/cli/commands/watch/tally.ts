@@ -1,6 +1,5 @@
-// What has been seen since the start, as far as the view and the summary need it: the changes in
-// flight, the lags at each hop, the slowest changes, how changes ended. What it keeps is bounded by
-// what is in flight and by the number of clusters, not by how long it has been running.
+// The counts since the start for view and summary: changes in flight, lags at each hop, slowest
+// changes, outcomes. Memory is bounded by the changes in flight and the number of clusters.
 import { type MonotonicMs, monotonicAfter } from "../../../environment/clock.ts";
 import { isFirstHeard } from "../../../timeline/first-heard.ts";
 import {
@@ -17,17 +16,16 @@ import { InFlight, isAwaited } from "./in-flight.ts";
 import { LagFigures, RecentLags, type ShownLags } from "./lag-figures.ts";
 
 interface WatchTallyOptions {
-  /** From here on a change is slow. */
+  /** Lags at or above this are slow. */
   readonly slowMs: number;
 }
 
-/** Of one cluster; the lags are those at the last hop that showed the change. */
+/** The lags are those of the last hop that showed the change. */
 interface ClusterTally {
   readonly changes: number;
   readonly lags: Readonly<Record<Direction, LagFigures>>;
 }
 
-/** How many of the slowest are kept for the summary. */
 const slowestMax = 5;
 
 export class WatchTally {
@@ -39,7 +37,7 @@ export class WatchTally {
   readonly #outcomes = new Map<Outcome, number>();
   /** Slowest first. */
   #slowest: readonly { readonly journey: Journey; readonly lagMs: number }[] = [];
-  /** Hops at which anybody showed or was expected to show a change; no request is expected to come. */
+  /** Hops with a source that showed or should show a change; requests are never expected. */
   readonly #witnessed = new Set<Hop>();
   #wasPodLate = false;
   #changes = 0;
@@ -83,7 +81,7 @@ export class WatchTally {
     }
   }
 
-  /** As they are now: a witness that begins to tell agrees with a change without showing it. */
+  /** The current states: a new source can agree with a change without an event. */
   refresh(pending: readonly Journey[]): void {
     for (const journey of pending) {
       if (this.inFlight.has(journey)) this.inFlight.set(journey);
@@ -94,17 +92,17 @@ export class WatchTally {
     return this.#changes;
   }
 
-  /** Changes that some hop showed late, requests apart; those that are stuck once they are shown. */
+  /** Changes that a hop showed late, except `traffic`; stuck changes count once they are shown. */
   get slow(): number {
     return this.#slow;
   }
 
-  /** Changes that were stuck at some time. */
+  /** Changes that were stuck at least once. */
   get everStuck(): number {
     return this.#everStuck;
   }
 
-  /** Changes told late, or that began before the start: their origin is not known exactly. */
+  /** Changes without an exact start: reported late, or begun before the observer. */
   get inexact(): number {
     return this.#inexact;
   }
@@ -121,17 +119,17 @@ export class WatchTally {
     return this.#witnessed.has(hop);
   }
 
-  /** Whether any change was shown late by the pod itself, or not at all. */
+  /** A pod watch showed a change late, or not at all. */
   get wasPodLate(): boolean {
     return this.#wasPodLate;
   }
 
-  /** Undefined when no change was shown there. */
+  /** Undefined without changes at this hop. */
   lags(hop: Hop, direction: Direction): LagFigures | undefined {
     return this.#lags.get(`${hop} ${direction}`)?.all;
   }
 
-  /** Those of the last quarter of an hour; undefined when no change was ever shown there. */
+  /** Of the last 15 minutes; undefined without changes at this hop. */
   recentLags(hop: Hop, direction: Direction, now: MonotonicMs): ShownLags | undefined {
     return this.#lags.get(`${hop} ${direction}`)?.recent.at(now);
   }
@@ -153,7 +151,7 @@ export class WatchTally {
     this.#rank(journey);
   }
 
-  /** As it is now, among the slowest if it is one of them. */
+  /** Updates the list of the slowest changes. */
   #rank(journey: Journey): void {
     const others = this.#slowest.filter((one) => one.journey.id !== journey.id);
     const lagMs = longestLagMs(journey, (state) => measuredLagMs(state) ?? certainLagMs(state));
@@ -161,7 +159,7 @@ export class WatchTally {
     this.#slowest = ranked.sort((a, b) => b.lagMs - a.lagMs).slice(0, slowestMax);
   }
 
-  /** Of all that have been shown of it, just one is late. */
+  /** Exactly one hop was late so far. */
   #isFirstSlow({ hops }: Journey): boolean {
     return hops.filter((one) => this.#isSlow(one)).length === 1;
   }
@@ -190,8 +188,8 @@ export class WatchTally {
 }
 
 /**
- * The longest of the lags that count; undefined when no hop has shown it. Requests come when they come,
- * and the pod is the origin: where it is not, its watch was late and not the change.
+ * The longest lag; undefined when no hop has shown the change. `traffic` depends on clients, and
+ * `pod` is the start of the change, so neither counts.
  */
 function longestLagMs(
   journey: Journey,
@@ -204,12 +202,12 @@ function longestLagMs(
   return lags.length === 0 ? undefined : Math.max(...lags);
 }
 
-/** Proxies that are asked again and again answer no more exactly than that. */
+/** Polled proxies are no more exact. */
 const uncertainMostMs = 5_000;
 
 /**
- * Undefined for one of which too little is known to be counted: when the change itself began is not
- * known, or how late the hop was is known too roughly. Otherwise it was at most so long.
+ * Undefined when the start of the change is unknown, or the lag is not exact enough. Otherwise it
+ * is the maximum.
  */
 export function measuredLagMs(state: HopState): number | undefined {
   if (state.type !== "shown") return undefined;
@@ -219,7 +217,7 @@ export function measuredLagMs(state: HopState): number | undefined {
   return isOriginKnown && lagMs - range.minMs <= uncertainMostMs ? lagMs : undefined;
 }
 
-/** What it took at the least, where more is not known. */
+/** The certain minimum. */
 function certainLagMs(state: HopState): number | undefined {
   return state.type === "shown" ? (state.range?.minMs ?? state.lagMs) : undefined;
 }

@@ -1,5 +1,5 @@
-// What `lockstep watch` shows of an observer, whether it observes clusters or a recording of them: the
-// tally of what was seen, and the screen, the lines or the JSON that are made from it.
+// The view of `lockstep watch` on clusters or on a recording: it counts events and builds the
+// picture for the screen, plain lines or JSON.
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { Terminal } from "../../../environment/terminal.ts";
@@ -20,13 +20,13 @@ import { ScreenOutput } from "./screen.ts";
 import type { WatchSettings } from "./settings.ts";
 import { WatchTally } from "./tally.ts";
 
-/** The oldest, of which the view shows some; looking at more would cost more than it shows. */
+/** Only the oldest changes, because refreshing all would be slow. */
 const refreshedMost = 200;
-/** Where requests are counted: those of the last minutes, some milliseconds' work a second. */
+/** With access logs: the changes of the last minutes, some milliseconds of work a second. */
 const refreshedWithLogsMost = 2_000;
 const refreshEveryMs = 1_000;
 
-/** What the view asks of an observer. */
+/** The observer as the view needs it. */
 interface ViewedObserver {
   readonly run: ObserverRun;
   readonly journeys: ObserverCore["journeys"];
@@ -42,9 +42,9 @@ interface WatchViewOptions extends Pick<Environment, "clock" | "timers" | "log">
   readonly observer: ViewedObserver;
   readonly accessClusters: readonly string[];
   readonly asked: WatchedRun["asked"];
-  /** What else somebody should know now. */
+  /** Other problems to show now. */
   readonly notes: () => readonly string[];
-  /** Of a live view; `lockstep watch` unless given. */
+  /** Title of the live view; default `lockstep watch`. */
   readonly title?: () => string;
 }
 
@@ -52,7 +52,7 @@ export class WatchView {
   readonly #options: WatchViewOptions;
   readonly #tally: WatchTally;
   readonly #output: WatchOutput;
-  /** The observer's run, by the wall clock as it stands. */
+  /** The observer's run on the current wall clock. */
   readonly run: RunClock;
   #refreshedAt: MonotonicMs | undefined;
 
@@ -75,7 +75,7 @@ export class WatchView {
     this.#output.start();
   }
 
-  /** Says what was seen in all. Idempotent. */
+  /** Prints the summary. Idempotent. */
   end(): void {
     this.#output.end();
   }
@@ -85,13 +85,13 @@ export class WatchView {
     this.#output.onEvent(event);
   }
 
-  /** Takes it into the figures without showing it. */
+  /** Counts an event without showing it. */
   count(event: JourneyEvent): void {
     this.run.follow();
     this.#tally.onEvent(event);
   }
 
-  /** A screen is drawn again. */
+  /** Redraws a screen. */
   redraw(): void {
     this.#output.redraw?.();
   }
@@ -143,8 +143,7 @@ export class WatchView {
   }
 }
 
-// Everything that the live view, the status lines and the summary are made from, at one instant.
-
+/** The input of live view, status lines and summary, at one instant. */
 export interface Picture {
   readonly now: MonotonicMs;
   readonly startedAt: MonotonicMs;
@@ -153,17 +152,17 @@ export interface Picture {
   readonly oldest: readonly OldestPending[];
   readonly counts: ObservationCounts;
   readonly clusters: readonly ClusterStatus[];
-  /** Why a hop stays unknown, and what would make it known. */
+  /** Why a hop is unknown, and the flag that would change it. */
   readonly unknown: ReadonlyMap<Hop, string>;
-  /** Hops that somebody was asked to report, so that their columns are there from the start. */
+  /** Hops that a flag asks for; their columns are shown from the start. */
   readonly asked: readonly Hop[];
-  /** What else somebody should know now: a proxy that is silent, a log that cannot be read. */
+  /** Other problems to show now: a silent proxy, an unreadable log. */
   readonly notes: readonly string[];
-  /** Of the live view; `lockstep watch` unless given. */
+  /** Title of the live view; default `lockstep watch`. */
   readonly title?: string | undefined;
 }
 
-/** How a change stands in it. */
+/** The last state of a change. */
 export function latestIn({ tally }: Pick<Picture, "tally">): (journey: Journey) => Journey {
   return (journey) => tally.inFlight.latest(journey);
 }
@@ -175,32 +174,30 @@ export interface ViewOptions {
   readonly utc: boolean;
 }
 
-// Where a watch shows what it sees: a live screen, plain lines or JSON lines.
-
+/** The output: a live screen, plain lines or JSON lines. */
 export interface WatchOutput {
-  /** Called synchronously with every step of every journey, after it has been counted. */
+  /** Called synchronously with every event, after it was counted. */
   onEvent(event: JourneyEvent): void;
   start(): void;
-  /** Something changed that is no change of an endpoint: a screen is drawn again. */
+  /** Redraw a screen although no endpoint changed. */
   redraw?(): void;
-  /** Says what was seen in all; nothing is written after it. Idempotent. */
+  /** Prints the summary and nothing after it. Idempotent. */
   end(): void;
 }
 
 export interface WatchOutputOptions extends Pick<Environment, "clock" | "timers"> {
   readonly terminal: Terminal;
   readonly run: ObserverRun;
-  /** A look at everything, which costs more than a line does. */
+  /** Builds the picture, which costs more than a line. */
   readonly picture: () => Picture;
   readonly slowMs: number;
   readonly utc: boolean;
 }
 
-// Why nobody reports a hop, and what would make it known. Shown only as long as nobody does.
-
+/** Why no source reports a hop, and the flag that would change it. */
 interface Telling {
   readonly clusters: readonly ClusterStatus[];
-  /** Where copies are looked for. */
+  /** Clusters with copies. */
   readonly accessClusters: readonly string[];
   readonly hasProxies: boolean;
   readonly hasAccessLogs: boolean;
@@ -236,27 +233,27 @@ export function unknownHops(telling: Telling): ReadonlyMap<Hop, string> {
   return unknown;
 }
 
-/** It has never told anything, and does not now. */
+/** It has never been listed and is not watched now. */
 export function isUnheard({ state, watches }: ClusterStatus): boolean {
   return state.type !== "watching" && watches.every(({ listed }) => !listed);
 }
 
-/** Of clusters that have never told anything no figure means that all is well. */
+/** Without any listed cluster, missing numbers do not mean that all is well. */
 function unheardText(clusters: readonly ClusterStatus[]): string | undefined {
   if (clusters.length === 0 || !clusters.every(isUnheard)) return undefined;
   return `no data from ${namesText(clusters.map(({ cluster }) => cluster))}`;
 }
 
-/** More names than this would push aside what is said of them. */
 const namesMost = 2;
 
 function namesText(names: readonly string[]): string {
   return names.length <= namesMost ? names.join(", ") : `any of ${names.length} clusters`;
 }
 
-// A name that was asked for and that no cluster has was probably misspelt: without a word about it
-// the view would stay empty, and look calm. Only said once everything has been listed. Pure.
-
+/**
+ * Names in flags that no cluster has are probably misspelt; without a note the view would only stay
+ * empty. Checked once everything is listed.
+ */
 interface AskedNames extends ServiceBounds {
   readonly clusters: readonly ClusterStatus[];
   readonly isService: (service: string) => boolean;
