@@ -34,6 +34,7 @@ interface AskedAddress {
 
 const explainEpilogue = `
 The answer is the current state of the ingress. No request is sent to an endpoint.
+
 Exit codes: 0 an endpoint would answer or the client is redirected, 1 no endpoint would answer,
 2 error.
 
@@ -154,6 +155,7 @@ interface EndpointsFlags {
 }
 
 const endpointsEpilogue = `
+States of an endpoint:
   ● active    gets requests
   ◇ held      marked unready or removed, but answers probes; gets requests
   ◐ draining  terminates but still answers; gets requests if nothing better is left
@@ -172,7 +174,7 @@ export function endpointsCommand(context: CommandContext, done: (code: ExitCode)
   return new Command("endpoints")
     .description("list every endpoint of a service, its state and the reason")
     .argument("<service>", "name, namespace/name, or one port: namespace/name:port")
-    .option("-n, --namespace <name>", "namespace of a service given without one", "default")
+    .option("-n, --namespace <name>", "namespace, if <service> has none", "default")
     .option("--status-port <port>", "status port of the ingress", portNumber, defaultStatusPort)
     .option("--json", "print JSON", false)
     .addHelpText("after", helpText(context, endpointsEpilogue))

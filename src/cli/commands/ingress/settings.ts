@@ -133,7 +133,7 @@ const settings = {
   }),
   authNamespaces: list({ field: "authNamespaces", flag: "--auth-namespace" }, authNamespace, {
     argument: "<name>",
-    help: "namespace that auth-url of other namespaces may use; * for all; repeatable",
+    help: "allow auth-url of other namespaces to use services here; * for all; repeatable",
   }),
   allowLocalNames: onOff("allowLocalNames", false, {
     help: "allow ExternalName services with loopback and link-local addresses",
@@ -347,7 +347,7 @@ function watchedLock(text: string): LockReference {
 export const leadershipHelp = `
 With --publish-address the leader writes that address into the status of every Ingress of the class.
 The leader is the replica that holds the Lease. A replica that loses the Lease writes nothing more.
-/state shows the leader and since when. In a pod set POD_NAME, POD_NAMESPACE and POD_UID with the
+/state shows the leader and the time since it leads. In a pod, set POD_NAME, POD_NAMESPACE and POD_UID with the
 downward API, so that other replicas can check that the leader exists.
 
 A ghost is a leader whose pod no longer exists but still renews its lock, for example on a machine

@@ -61,8 +61,8 @@ Examples:
 export function journeysCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("journeys")
     .description("show past endpoint changes and how long each step took")
-    .option("--history <file>", `history file (default: ${defaultHistoryPathText})`, filePath)
     .optionsGroup("Which changes:")
+    .option("--history <file>", `history file (default: ${defaultHistoryPathText})`, filePath)
     .addOption(
       new Option("--since <time>", "start: 90s or 7d ago, or a time")
         .argParser(timeAgo)
@@ -80,7 +80,7 @@ export function journeysCommand(context: CommandContext, done: (code: ExitCode) 
     .option("--stuck", "only changes that were or are stuck", false)
     .option(
       "--slower-than <time>",
-      "only changes with a lag of at least this, or without end",
+      "only changes with at least this lag, or that never finished",
       duration({ toMs: slowerThanMostMs, days: true }),
     )
     .optionsGroup("Output:")

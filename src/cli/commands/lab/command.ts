@@ -39,11 +39,10 @@ images echo-basic and ingressconformance/echoserver answer like the echo server 
 suites, so that these suites can run here.
 
 The control plane is in kube-system. Its pods show their flags and the address of the metrics; kubectl
-logs shows logs in the format of the chosen version. Supported are the kinds around endpoints and
-access, and CustomResourceDefinitions (see kubectl api-resources). StatefulSets, Jobs and volumes are
-not supported. DaemonSets and ReplicationControllers can be listed but not created. Init containers
+logs shows logs in the format of the chosen version. kubectl api-resources lists the supported kinds;
+CustomResourceDefinitions add others. StatefulSets, Jobs and volumes are not supported. DaemonSets and ReplicationControllers can be listed but not created. Init containers
 are not run. The kubeconfig has one context per API server: lab-1 is the first cluster,
-lab-1-server-2 its second server. All data is in this process and is lost when it stops.
+lab-1-server-2 its second server. Without --store all data is in memory and is lost at the end.
 
 With --store etcd, the objects are in etcd and every API server is a separate process. You can kill -9
 an API server: the others continue, and the lab restarts it. If you kill etcd, no confirmed write is

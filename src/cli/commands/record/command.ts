@@ -17,9 +17,9 @@ export interface RecordFlags extends ContextFlags {
 }
 
 const epilogue = `
-It records pods, services, nodes and EndpointSlices (or Endpoints): names, labels, addresses,
-readiness, deletion and the ends of containers, but no contents. Each change is one line of JSON.
-Required permissions: list and watch of these kinds. Refused kinds are left out and named. At the
+It records pods, services, nodes and EndpointSlices (or Endpoints), but only their names, labels,
+addresses, readiness, deletion and the exits of containers. Each change is one line of JSON. Required
+permissions: list and watch of these kinds. A kind without permission is skipped and reported. At the
 start it prints how much it will list; --namespace and --max-qps reduce the load on a slow server.
 
 The file survives a crash, and a later run continues it. At half of --max-size it is renamed to

@@ -18,10 +18,10 @@ async function refuseForeignFile(files: Files, path: string): Promise<void> {
   const kind = await asUsage([FilesError], () => files.kind(path));
   // A full recording is renamed, which must not happen to a device or a pipe.
   if (kind === "folder" || kind === "other") {
-    throw new UsageError(`${path} is no ordinary file: name another one.`);
+    throw new UsageError(`${path} is not an ordinary file: give another one.`);
   }
   if (await asUsage([FilesError], () => mayRecordTo(files, path))) return;
-  throw new UsageError(`${path} is no recording: name another file, this one is left as it is.`);
+  throw new UsageError(`${path} is not a recording and is not overwritten: give another file.`);
 }
 
 /** Tries to write before any cluster is read. */

@@ -32,7 +32,7 @@ export async function runRecord(context: CommandContext, flags: RecordFlags): Pr
     permissions: async (signal) => (await observer.permissions(signal)).map(withCosts),
     clusters: names.length,
     leftOut,
-    closing: "Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE, AKS).",
+    closing: "Lockstep only reads. It also works on managed clusters (EKS, GKE, AKS).",
   });
   if (stop.aborted) {
     terminal.writeError("Stopped before anything was recorded.\n");

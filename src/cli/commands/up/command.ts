@@ -17,7 +17,7 @@ export interface UpFlags {
 
 const epilogue = `
 The demonstration has four parts:
-  1  a real incident in simulated time: incident report, stock (model), Lockstep
+  1  simulated time: a real incident, with stock (model) and with Lockstep
   2  real time: three clusters, six ingress replicas with real nginx, traffic
   3  real time: a release while the controller manager is throttled, and the cause
   4  real time: the fix, and a second release
@@ -35,7 +35,7 @@ Examples:
 
 export function upCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("up")
-    .description("show a demonstration: clusters, ingress, a slow control plane, the fix")
+    .description("demonstrate on this machine how a slow control plane loses requests, and the fix")
     .optionsGroup("What to run:")
     .option("--once", "exit after part 4; the exit code shows if all checks passed", false)
     .option("--follow-slices", "route by EndpointSlices only, without the pod watches", false)

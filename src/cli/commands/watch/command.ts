@@ -44,8 +44,8 @@ Each column shows how long after that the change was visible there:
 
   340 ms      visible after 340 ms      4.1 s…     not visible yet, after 4.1 s
   ▲31.2 s     slow: --slow or more      ✗53 s…     stuck: more than 30 s
-  ≥ ≤ ~       not known exactly         same       already in this state before
-  never       ended without it          passed     continued with a later change
+  ≥ ≤ ~       not known exactly         same       was already in this state
+  never       ended before visible      passed     skipped: shows a later change
   ?           unknown: no source reports this column
   ✗12 fail    12 requests were sent to a removed address and failed
   12 req      12 requests were sent there and answered; no req: no requests

@@ -47,12 +47,14 @@ const descriptions: Readonly<Record<InputKey, string>> = {
   churn: "pod changes a second or a minute: 0.5/s, 30/min (default: 0)",
   "write-capacity": "maximum writes a second of the API server (default: no limit)",
   "write-latency": "time per write of an idle API server (default: 3ms)",
-  qps: "--kube-api-qps (default: 20)",
-  burst: "--kube-api-burst (default: 30)",
-  workers: "--concurrent-endpoint-syncs, also for slices (default: 5)",
-  resync: "--min-resync-period (default: 12h)",
-  "batch-period": "--endpoint-updates-batch-period, also for slices (default: 0s)",
-  "grace-period": "--node-monitor-grace-period (default: 40s, 50s since 1.32)",
+  qps: "requests a second of the controllers: --kube-api-qps (default: 20)",
+  burst: "requests allowed at once: --kube-api-burst (default: 30)",
+  workers: "endpoint workers: --concurrent-endpoint-syncs, also for slices (default: 5)",
+  resync: "time between full resyncs: --min-resync-period (default: 12h)",
+  "batch-period":
+    "wait to join changes: --endpoint-updates-batch-period, also for slices (default: 0s)",
+  "grace-period":
+    "time until a silent node is lost: --node-monitor-grace-period (default: 40s, 50s since 1.32)",
 };
 
 const forms: Readonly<Record<Input["unit"], string>> = {
@@ -66,13 +68,12 @@ const epilogue = `
 The prediction is a simulation of a cluster of this size with the controllers of this version. Pods
 change at random times. The wait is the time from the stored pod status until the change is listed in
 the EndpointSlices or Endpoints. "random time" combines times with and without a resync by their
-share of the time. "during a resync" is the bad case. Nodes are simulated separately, with kubelets
+share of the time. "during a resync" is the worst case. Nodes are simulated separately, with kubelets
 that report late and nodes that die.
 
---churn changes all pods alike; the measured changes are part of it. If more work arrives than the
-limits allow, the queue is saturated: the answer is how fast the wait grows, not a wait. In a small
-cluster the growth ends within the simulation, because a service is in the queue only once. Then the
-answer is the wait after that.
+--churn changes random pods; the measured changes are some of these. If more work arrives than the
+limits allow, the queue is saturated, and the answer is how fast the wait grows. In a small cluster
+the wait stops growing, because a service is in the queue only once. Then the answer is that wait.
 
 --target finds the cheapest settings where no measured change waits longer: without a resync, during a
 resync or during a restart. Cheaper means, in this order: a lower --kube-api-qps (the burst is 1.5
@@ -131,7 +132,7 @@ export function whatifCommand(context: CommandContext, done: (code: ExitCode) =>
     .optionsGroup("The question:")
     .option(
       "--target <time>",
-      "find the cheapest settings with no longer wait",
+      "find the cheapest settings where no change waits longer",
       duration({ fromMs: 50, toMs: 3_600_000 }),
     )
     .option("--sweep <key=a..b>", "simulate several values of one setting", sweepOf)
