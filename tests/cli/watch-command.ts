@@ -2,8 +2,8 @@
 // servers.
 
 import { runProgram } from "../../src/cli/program.ts";
-import { RecordedTerminal } from "../../src/environment/recorded-terminal.contract.ts";
-import type { ObserverWorld } from "../../src/observe/observer-world.contract.ts";
+import type { ObserverWorld } from "../observer/observer-world.ts";
+import { RecordedTerminal } from "../terminal/recorded-terminal.ts";
 
 const clusters = ["lab-1", "lab-2"];
 

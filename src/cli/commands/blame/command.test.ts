@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { at, pod, service, slice } from "../../../blame/blame-world.contract.ts";
+import { at, pod, service, slice } from "../../../../tests/blame/blame-world.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import type { Files } from "../../../environment/files.ts";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
 import type { RecordedKindName } from "../../../recording/recorded-kinds.ts";
 import { aliveLine, changeLine, listedLine, runLine } from "../../../recording/recording-line.ts";
 import { simulate } from "../../../simulation/simulation.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { allIncidents } from "../../../lab/incidents/all-incidents.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import { runProgram } from "../../program.ts";

@@ -7,7 +7,7 @@ import { FilesError } from "../../../environment/files.ts";
 import { allIncidents } from "../../../lab/incidents/all-incidents.ts";
 import type { Incident, IncidentResult } from "../../../lab/incidents/incident.ts";
 import { type LivePlayOptions, playLive } from "../../../lab/incidents/live-stage.ts";
-import type { Invitation, StageProgress } from "../../../lab/incidents/stage.ts";
+import type { ObservablePlay, StageProgress } from "../../../lab/incidents/stage.ts";
 import { playInVirtualTime } from "../../../lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../../../lab/kubeconfig.ts";
 import { checkSaveFolder, Recording, SaveFolderError } from "../../../lab/saved/recording.ts";
@@ -149,7 +149,7 @@ async function playInFolder(
   const { folder, cleaned } = await makeRunFolder(environment, "incident");
   try {
     if (cleaned !== undefined) say(`${cleaned}\n`);
-    const onInvitation = (invitation: Invitation): void => {
+    const onObservable = (invitation: ObservablePlay): void => {
       // The replay does not wait for it: it works without an observer too.
       void inviteToWatch(environment, folder, invitation).then(say, (error: unknown) =>
         environment.log.error("cannot print the command for watching this replay", { error }),
@@ -158,7 +158,7 @@ async function playInFolder(
     say(
       "When the clusters are ready, a command for watching them from another terminal appears here.",
     );
-    const live = { environment, folder, signal: context.stop, onInvitation };
+    const live = { environment, folder, signal: context.stop, onObservable };
     return await playLive(incident, { ...options, ...live });
   } finally {
     await environment.files.remove(folder);
@@ -193,7 +193,7 @@ async function needNginx({ environment }: CommandContext): Promise<void> {
 async function inviteToWatch(
   { files, processes }: Pick<Environment, "files" | "processes">,
   folder: string,
-  { access, proxies, accessLogs }: Invitation,
+  { access, proxies, accessLogs }: ObservablePlay,
 ): Promise<string> {
   const { name, server } = access;
   const { authorization = "" } = await access.credentials();

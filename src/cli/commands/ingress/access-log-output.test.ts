@@ -1,7 +1,7 @@
 import { Counter, Registry } from "prom-client";
 import { expect, test } from "vitest";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import type { Environment } from "../../../environment/environment.ts";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import { AccessLogOutput, pendingMaxBytes } from "./access-log-output.ts";
 

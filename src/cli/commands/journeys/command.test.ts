@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { WallMs } from "../../../environment/clock.ts";
-import type { Environment } from "../../../environment/environment.ts";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
 import {
   environment as real,
   record,
   stuckRecord,
   texts,
   writerOf,
-} from "../../../history/history-world.contract.ts";
+} from "../../../../tests/history/history-world.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
+import type { WallMs } from "../../../environment/clock.ts";
+import type { Environment } from "../../../environment/environment.ts";
 import type { HistoryWriter } from "../../../history/history-writer.ts";
 import type { JourneyRecord } from "../../../timeline/journey-record.ts";
 import { runProgram } from "../../program.ts";

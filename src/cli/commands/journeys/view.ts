@@ -7,7 +7,7 @@ import type { MonotonicMs, WallMs } from "../../../environment/clock.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { HistoryQuery } from "../../../history/history-query.ts";
 import type { HistoryReader } from "../../../history/history-reader.ts";
-import { isFirstHeard } from "../../../timeline/first-heard.ts";
+import { isFirstReported } from "../../../timeline/first-reported.ts";
 import type { HopState, HopTime, Journey, LagRange, Outcome } from "../../../timeline/journey.ts";
 import {
   type HopRecord,
@@ -136,7 +136,7 @@ export class KeptTally {
     if (journey.hops.some(({ state }) => state.type === "stuck")) this.#neverShown += 1;
     for (const one of journey.hops) {
       this.#witnessed.add(one.hop);
-      const lagMs = isFirstHeard(journey, one) ? undefined : measuredLagMs(one.state);
+      const lagMs = isFirstReported(journey, one) ? undefined : measuredLagMs(one.state);
       if (lagMs !== undefined) this.#figures(one.hop, journey.direction).add(lagMs);
     }
   }

@@ -1,6 +1,6 @@
 // `lockstep lab` where it cannot begin.
 import { expect, test } from "vitest";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import { runProgram } from "../../program.ts";
 

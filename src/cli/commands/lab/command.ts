@@ -16,7 +16,7 @@ export interface LabFlags {
   readonly kubeVersion: ProfileName;
   readonly controllerManagers: number;
   readonly controllerFlag: readonly string[];
-  readonly host: string;
+  readonly host?: string;
   readonly port: number;
   readonly kubeconfig?: string;
   readonly json: boolean;
@@ -44,10 +44,16 @@ CustomResourceDefinitions add others. StatefulSets, Jobs and volumes are not sup
 are not run. The kubeconfig has one context per API server: lab-1 is the first cluster,
 lab-1-server-2 its second server. Without --store all data is in memory and is lost at the end.
 
+With several API servers, each has its own address in 127.0.0.0/8 and all have the same port. The
+endpoints of the Service kubernetes list these addresses as the chosen version does: with leases, or
+(--kube-version 1.9 and older) by count, where the servers replace each other every 10 s. See
+kubectl get endpoints kubernetes --watch
+
 With --store etcd, the objects are in etcd and every API server is a separate process. You can kill -9
-an API server: the others continue, and the lab restarts it. If you kill etcd, no confirmed write is
-lost. "etcd" starts an etcd for this lab (Debian: apt-get install etcd-server).
-"etcd=http://127.0.0.1:2379" uses a running etcd; the objects stay there under /lab-1, /lab-2, …
+an API server: the others continue, and the lab restarts it. kill -STOP pauses one: its address leaves
+the endpoints within 25 s and returns after kill -CONT. If you kill etcd, no confirmed write is lost.
+"etcd" starts an etcd for this lab (Debian: apt-get install etcd-server). "etcd=http://127.0.0.1:2379"
+uses a running etcd; the objects stay there under /lab-1, /lab-2, …
 
 Annotations of a pod control its behaviour (lab.lockstep.dev/…):
   ready-after: 3s          start slowly: answer 503 for this time
@@ -108,7 +114,10 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
       "write the kubeconfig to this new file; removed at the end (- for standard output)",
       (text) => (text === "-" ? text : filePath(text)),
     )
-    .addOption(new Option("--host <address>", "address to listen on").default("127.0.0.1"))
+    .option(
+      "--host <address>",
+      "address of every API server (default: 127.0.0.1; with --apiservers one address each)",
+    )
     .option("--port <n>", "first port; 0: any free ports", wholeNumber(0, 65_000), 0)
     .option("--json", "print addresses as one JSON object", false)
     .addHelpText("after", helpText(context, epilogue))

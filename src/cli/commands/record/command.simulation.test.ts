@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import { inObserverWorld, type ObserverWorld } from "../../../../tests/observer/observer-world.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { Evidence } from "../../../blame/evidence.ts";
 import { RecordingReader } from "../../../blame/recording-reader.ts";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
 import { quorumReadEveryMs } from "../../../kube/reflector/reflector-prover.ts";
-import { inObserverWorld, type ObserverWorld } from "../../../observe/observer-world.contract.ts";
 import { readRecording } from "../../../recording/recording-file.ts";
 import { parseRecordingLine } from "../../../recording/recording-line.ts";
 import { runProgram } from "../../program.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { clusters, inSyncWorld, type SyncWorld } from "../../../../tests/syncing/sync-world.ts";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { UsageError } from "../../command.ts";
 import { runProgram } from "../../program.ts";
 

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import type { MonotonicMs } from "../../../environment/clock.ts";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
 import { shopService } from "../../../lab/shop.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import type { HopTime, Journey } from "../../../timeline/journey.ts";

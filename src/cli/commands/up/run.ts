@@ -6,7 +6,7 @@ import type { Environment } from "../../../environment/environment.ts";
 import {
   playThrottledController,
   throttledController,
-} from "../../../lab/incidents/throttled-controller/throttled-controller.ts";
+} from "../../../lab/incidents/throttled-controller/play.ts";
 import { playInVirtualTime } from "../../../lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../../../lab/kubeconfig.ts";
 import { shopHost } from "../../../lab/shop.ts";

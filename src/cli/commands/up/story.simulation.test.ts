@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import { checksOf } from "./checks.ts";

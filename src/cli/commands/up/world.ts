@@ -12,7 +12,7 @@ import type { KubeconfigContext } from "../../../lab/kubeconfig.ts";
 import { Ledger } from "../../../lab/kubelet/ledger.ts";
 import { serverNames } from "../../../lab/lab.ts";
 import { type LoopbackNetworks, takeLoopbackNetworks } from "../../../lab/loopback-networks.ts";
-import { createCrowd, createShop, createShopIngress, shopReplicas } from "../../../lab/shop.ts";
+import { createFiller, createShop, createShopIngress, shopReplicas } from "../../../lab/shop.ts";
 import { Observer } from "../../../observe/observer.ts";
 import { RecentJourneys } from "../../../observe/recent-journeys.ts";
 import { ServiceSyncer } from "../../../outputs/slices/service-syncer.ts";
@@ -63,7 +63,7 @@ const preparationFlags = { "kube-api-qps": 1_000, "kube-api-burst": 1_000 } as c
  * Services without pods. A 1.7 controller checks every service each 30 s with two requests, so at
  * 20 requests a second more than 300 services keep it busy forever.
  */
-const crowdSize = 330;
+const fillerServiceCount = 330;
 
 /** New pods start before old ones stop, so there are always enough. */
 const shop = {
@@ -119,11 +119,11 @@ export class World {
     const { onStep, proxies } = this.#options;
     await this.#startClusters();
     onStep(
-      `created a shop in alpha and beta, ${crowdSize} other services in alpha, an Ingress in access`,
+      `created a shop in alpha and beta, ${fillerServiceCount} other services in alpha, an Ingress in access`,
     );
     await Promise.all([
       createShop(this.client("alpha"), shop),
-      createCrowd(this.client("alpha"), crowdSize),
+      createFiller(this.client("alpha"), fillerServiceCount),
       createShop(this.client("beta"), shop),
       createShopIngress(this.client("access")),
     ]);
@@ -221,7 +221,7 @@ export class World {
         this.#list("access", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"),
       ]);
       const synced = slices.flatMap((slice) => (isRecord(slice) ? listAt(slice, "endpoints") : []));
-      if (published.length > crowdSize && synced.length >= 2 * shopReplicas) return;
+      if (published.length > fillerServiceCount && synced.length >= 2 * shopReplicas) return;
       await environment.timers.sleep(settlePollMs, signal);
     }
     throw new UnsettledError("the clusters did not settle: the shop's pods are not all synced");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../../../kube/kinds/fields.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import { watchCommand } from "./command.ts";

@@ -2,7 +2,7 @@
 // unknown. Late and stuck have a sign besides the colour. Pure.
 import type { MonotonicMs } from "../../../environment/clock.ts";
 import { shortDuration } from "../../../environment/duration-text.ts";
-import { isBeforePod, isFirstHeard } from "../../../timeline/first-heard.ts";
+import { isBeforePod, isFirstReported } from "../../../timeline/first-reported.ts";
 import { ageMs, type HopState, type Journey } from "../../../timeline/journey.ts";
 import { type LagBound, lagBound, type ShownState } from "../../../timeline/lag-bound.ts";
 import type { Direction, Hop } from "../../../timeline/witness.ts";
@@ -39,7 +39,7 @@ export function hopCell(journey: Journey, hop: Hop, judging: Judging): HopCell {
     const bound = journey.origin.beforeStart === true ? "≥" : "";
     return awaitedCell(states, Math.max(0, ageMs(journey, judging.now)), { ...judging, bound });
   }
-  const isUnknown = states.every((state) => isFirstHeard(journey, { hop, state }));
+  const isUnknown = states.every((state) => isFirstReported(journey, { hop, state }));
   if (isUnknown) return lagCell(0, judging, { bound: "≥" });
   // This hop reported the change before the pod watch did.
   const shown = states.filter(({ type }) => type === "shown");

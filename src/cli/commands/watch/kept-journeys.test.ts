@@ -5,7 +5,7 @@ import {
   inThisThread,
   keptIn,
   withFolder,
-} from "../../../history/history-world.contract.ts";
+} from "../../../../tests/history/history-world.ts";
 import { Observer } from "../../../observe/observer.ts";
 import { KeptJourneys } from "./kept-journeys.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { change, picture, run } from "../../../../tests/cli/watched-changes.ts";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import { PlainOutput } from "./plain-output.ts";
 

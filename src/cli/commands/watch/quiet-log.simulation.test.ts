@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { lockstepWatch, startShop } from "../../../../tests/cli/watch-command.ts";
-import { inObserverWorld, type ObserverWorld } from "../../../observe/observer-world.contract.ts";
+import { inObserverWorld, type ObserverWorld } from "../../../../tests/observer/observer-world.ts";
 
 /** A pod comes beside a log in which nothing has been written until then. */
 async function watchQuietLog(

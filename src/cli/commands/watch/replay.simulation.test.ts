@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { kubeconfig, lockstepWatch, startShop } from "../../../../tests/cli/watch-command.ts";
+import { inObserverWorld, type ObserverWorld } from "../../../../tests/observer/observer-world.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { randomBetween, randomInt } from "../../../environment/random.ts";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
-import { inObserverWorld, type ObserverWorld } from "../../../observe/observer-world.contract.ts";
 import { applyFaultPlan, randomFaultPlan } from "../../../simulation/faults.ts";
 import { forEachSeed } from "../../../simulation/seeds.ts";
 import { UsageError } from "../../command.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { lockstepWatch, startShop } from "../../../../tests/cli/watch-command.ts";
-import { inObserverWorld, type ObserverWorld } from "../../../observe/observer-world.contract.ts";
+import { inObserverWorld, type ObserverWorld } from "../../../../tests/observer/observer-world.ts";
 import { UsageError } from "../../command.ts";
 
 /** One pod comes and is published late, one goes and never is. */

@@ -57,7 +57,7 @@ export class AskedProxies {
       const { name, state, problem, ambiguous } = status;
       const silent = `proxy ${name} does not report its endpoints, so its routed times are unknown`;
       return [
-        ...(state === "heard" || problem === undefined ? [] : [`${silent}: ${problem}`]),
+        ...(state === "connected" || problem === undefined ? [] : [`${silent}: ${problem}`]),
         ...(ambiguous.length === 0
           ? []
           : [`proxy ${name} has backends that match several services: ${ambiguous.join(", ")}`]),

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { lockstepWatch, startShop } from "../../../../tests/cli/watch-command.ts";
+import { inObserverWorld, type ObserverWorld } from "../../../../tests/observer/observer-world.ts";
 import {
   isRecord,
   listAt,
@@ -7,7 +8,6 @@ import {
   type RawRecord,
   recordAt,
 } from "../../../kube/kinds/fields.ts";
-import { inObserverWorld, type ObserverWorld } from "../../../observe/observer-world.contract.ts";
 
 /** An ingress-nginx that routes to these for ever. */
 async function startProxy({ simulation }: ObserverWorld, addresses: readonly string[]) {

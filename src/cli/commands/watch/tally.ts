@@ -1,7 +1,7 @@
 // The counts since the start for view and summary: changes in flight, lags at each hop, slowest
 // changes, outcomes. Memory is bounded by the changes in flight and the number of clusters.
 import { type MonotonicMs, monotonicAfter } from "../../../environment/clock.ts";
-import { isFirstHeard } from "../../../timeline/first-heard.ts";
+import { isFirstReported } from "../../../timeline/first-reported.ts";
 import {
   type HopState,
   type HopTime,
@@ -60,7 +60,7 @@ export class WatchTally {
     switch (event.type) {
       case "shown": {
         const { hop, state } = event.hop;
-        const lagMs = isFirstHeard(journey, event.hop) ? undefined : measuredLagMs(state);
+        const lagMs = isFirstReported(journey, event.hop) ? undefined : measuredLagMs(state);
         if (lagMs !== undefined) this.#addLag(hop, journey, lagMs);
         if (this.#isSlow(event.hop) && this.#isFirstSlow(journey)) this.#slow += 1;
         if (!isAwaited(journey)) this.#rank(journey);
@@ -196,7 +196,7 @@ function longestLagMs(
   lagOf: (state: HopState) => number | undefined = measuredLagMs,
 ): number | undefined {
   const lags = journey.hops.flatMap((one) => {
-    const isCounted = one.hop !== "traffic" && one.hop !== "pod" && !isFirstHeard(journey, one);
+    const isCounted = one.hop !== "traffic" && one.hop !== "pod" && !isFirstReported(journey, one);
     return isCounted ? (lagOf(one.state) ?? []) : [];
   });
   return lags.length === 0 ? undefined : Math.max(...lags);

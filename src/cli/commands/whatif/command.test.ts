@@ -1,7 +1,7 @@
 // How `lockstep whatif` ends when somebody stops it.
 import { expect, test } from "vitest";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { nodeEnvironment } from "../../../environment/node/node-environment.ts";
-import { RecordedTerminal } from "../../../environment/recorded-terminal.contract.ts";
 import { runProgram } from "../../program.ts";
 
 test("it stops in the middle of a simulation, says so and gives no answer", async () => {

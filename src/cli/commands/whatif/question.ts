@@ -2,13 +2,10 @@
 // defaults. Contradictions between values are refused with the allowed range.
 import { controllerFlags } from "../../../lab/controllers/flags.ts";
 import { type ProfileName, profileNamed } from "../../../lab/controllers/profiles.ts";
-import {
-  heartbeatFlapGap,
-  resyncStormCluster,
-  throttledControllerCluster,
-} from "../../../lab/incidents/write-up-clusters.ts";
-import { contradictionsOf } from "../../../lab/whatif/contradictions.ts";
-import { type InputKey, inputs } from "../../../lab/whatif/inputs.ts";
+import { writeUpGap } from "../../../lab/incidents/heartbeat-flap/settings.ts";
+import { writeUpSettings as resyncStorm } from "../../../lab/incidents/resync-storm/settings.ts";
+import { writeUpSettings as throttledController } from "../../../lab/incidents/throttled-controller/settings.ts";
+import { contradictionsOf, type InputKey, inputs } from "../../../lab/whatif/inputs.ts";
 import type { Counts, Heartbeat, Question } from "../../../lab/whatif/question.ts";
 import { UsageError } from "../../command.ts";
 import { wrapText } from "../../terminal/text.ts";
@@ -43,15 +40,18 @@ interface Preset {
   readonly fitted: string;
 }
 
-const { fittedServices, fittedWorkers } = throttledControllerCluster;
+const { services: fittedServices, workers: fittedWorkers } = throttledController;
+
+/** With the shop of the incident. */
+const resyncStormServices = resyncStorm.services + 1;
 
 /** The clusters of the incident reports, with the same assumptions as the replayed incidents. */
 const presets: Readonly<Record<PresetName, Preset>> = {
   "resync-storm": {
     version: "1.17.3",
     given: {
-      services: resyncStormCluster.services,
-      "headless-share": resyncStormCluster.headless / resyncStormCluster.services,
+      services: resyncStormServices,
+      "headless-share": resyncStorm.headless / resyncStormServices,
     },
     fitted:
       "no limit on writes of the API server (about 43 a second in the real incident; to use it: " +
@@ -67,7 +67,7 @@ const presets: Readonly<Record<PresetName, Preset>> = {
   "heartbeat-flap": {
     version: "1.7",
     given: { services: 100 },
-    heartbeat: { by: "status", ...heartbeatFlapGap },
+    heartbeat: { by: "status", ...writeUpGap },
     fitted:
       "100 services; heartbeat gaps distributed evenly from 20 to 50 s, the range in the report",
   },

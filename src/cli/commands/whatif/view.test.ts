@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { noRequests } from "../../../lab/probe/request-counters.ts";
 import { inputNamed } from "../../../lab/whatif/inputs.ts";
 import type { NodePrediction } from "../../../lab/whatif/node-run.ts";
 import {
@@ -7,7 +8,6 @@ import {
   withNodes,
 } from "../../../lab/whatif/prediction.ts";
 import type { Settings } from "../../../lab/whatif/question.ts";
-import { noRequests } from "../../../lab/whatif/sent-requests.ts";
 import type { Try } from "../../../lab/whatif/target.ts";
 import { paintFor } from "../../terminal/paint.ts";
 import { questionOf } from "./question.ts";

@@ -1,13 +1,13 @@
 // Prints a prediction of `lockstep whatif`, for people in at most 80 columns and as a JSON document: the
 // question, the waits, resync, nodes, load on the API server, and the bottleneck. Pure.
 import { durationText } from "../../../environment/duration-text.ts";
-import type { ConstraintEvidence, ConstraintName } from "../../../lab/whatif/constraint.ts";
+import type { ConstraintEvidence, ConstraintName } from "../../../lab/probe/constraint.ts";
+import { type ByVerb, verbs } from "../../../lab/probe/request-counters.ts";
 import { type InputKey, shortDuration } from "../../../lab/whatif/inputs.ts";
 import type { NodePrediction, Spread } from "../../../lab/whatif/node-run.ts";
 import type { Prediction, PublishingPrediction } from "../../../lab/whatif/prediction.ts";
 import type { Counts, Heartbeat, Question, Settings } from "../../../lab/whatif/question.ts";
 import { settingFlags } from "../../../lab/whatif/run-flags.ts";
-import { type ByVerb, verbs } from "../../../lab/whatif/sent-requests.ts";
 import type { SweepRow } from "../../../lab/whatif/sweep.ts";
 import type { TargetAnswer, Try } from "../../../lab/whatif/target.ts";
 import type { ChangeWaits, Waits } from "../../../lab/whatif/waits.ts";
