@@ -132,8 +132,8 @@ function previewText(preview: ClusterPreview, servers: StartOptions["servers"]):
   const resources = byResource(kinds);
   if (resources.length === 0) return `${visible(cluster)}: no permission to read anything`;
   return (
-    `${visible(cluster)}: will list ${resources.join(", ")} (about ${bytesText(bytes)} in ` +
-    `${counted(listRequests, "request")}). Then keeps ${numberText(watches)} watches open and sends ` +
+    `${visible(cluster)}: will list ${resources.join(", ")}; about ${bytesText(bytes)} in ` +
+    `${counted(listRequests, "request")}. Then keeps ${numberText(watches)} watches open and sends ` +
     `${counted(readsPerMinute, "request")} a minute to check that they are up to date.`
   );
 }

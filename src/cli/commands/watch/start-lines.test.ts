@@ -40,8 +40,8 @@ test("before it starts it says what it will read, and what a missing permission 
     startLines(previews, permissions, { width: 80, paint: uncoloured, closing: "Reads only." }),
   ).toMatchInlineSnapshot(`
     [
-      "● prod-eu: will list 1,204 services, endpointslices (number unknown) (about 6.1",
-      "  MB in 4 requests). Then keeps 2 watches open and sends 6 requests a minute to",
+      "● prod-eu: will list 1,204 services, endpointslices (number unknown); about 6.1",
+      "  MB in 4 requests. Then keeps 2 watches open and sends 6 requests a minute to",
       "  check that they are up to date.",
       "✗ prod-\\u{1b}us does not answer, retrying: connection refused",
       "! Missing permission: list/watch pods in prod-eu. Effect: pod times are unknown;",
