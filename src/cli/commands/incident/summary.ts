@@ -29,11 +29,11 @@ const others: readonly Column[] = [
 ];
 
 /** The title row. */
-export function summaryHead(options: SummaryOptions): readonly string[] {
+export function summaryHead(options: SummaryOptions, title = ""): readonly string[] {
   const { secondary, lockstep } = options.paint;
   const heads: readonly Cell[] = [
     "",
-    "",
+    title,
     { text: "reference", paint: secondary },
     { text: "stock (model)", paint: secondary },
     { text: "Lockstep", paint: lockstep },

@@ -26,7 +26,7 @@ export function earlyLine(journey: Journey): string | undefined {
   const lags = lagsOf(journey, "routed", "lockstep");
   if (lags.length < replicas) return undefined;
   const verb = journey.direction === "leave" ? "removed" : "added";
-  const what = `Lockstep replicas ${numbers} ${verb} it after ${texts(lags)}`;
+  const what = `Lockstep replicas ${verb} it after ${texts(lags)} (real)`;
   return `  ${subject(journey).padEnd(widths[0])}${what}`;
 }
 

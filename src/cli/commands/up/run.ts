@@ -82,7 +82,7 @@ async function showIncident(
     },
   );
   const options = { width: widthMin, paint: paintFor(terminal) };
-  const lines = [...summaryHead(options), ...summaryLines(result, options)];
+  const lines = [...summaryHead(options, "simulated time"), ...summaryLines(result, options)];
   for (const line of lines) narrator.text(line);
   const assumptions = `Assumptions (not in the incident report): ${result.fitted.join("; ")}.`;
   for (const line of wrapText(assumptions, { width: widthMin })) narrator.text(line);

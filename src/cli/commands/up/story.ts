@@ -181,8 +181,8 @@ function releaseLines(release: Release): readonly string[] {
       ? "no proxy"
       : `${tally.sentToDead} of ${tally.requests} requests sent to dead pods, ${tally.lost} lost`);
   return [
-    `  Median time until a removed pod left the Endpoints: ${lag(publishedMs)}.`,
-    "  Until the proxies stopped using it:",
+    `  Median real time until a removed pod left the Endpoints: ${lag(publishedMs)}.`,
+    "  Real time until the proxies stopped using it:",
     side("stock (model)", release.stockMs, stock),
     side("Lockstep", release.lockstepMs, lockstep),
   ];
@@ -195,7 +195,7 @@ function stockStillLate({ publishedMs, stockMs }: Release): readonly string[] {
   const syncMs = 1000 / ingressNginx.syncsPerSecond;
   if (ownMs < ingressNginx.backendPollMs / 2) return [];
   return [
-    `  Stock itself adds ${durationText(ownMs)}; the fix does not change that. Like ingress-nginx, it`,
+    `  Stock itself adds ${durationText(ownMs)} (real); the fix does not change that. Like ingress-nginx, it`,
     `  reads changes at most every ${durationText(syncMs)}, and its nginx workers poll every`,
     `  ${durationText(ingressNginx.backendPollMs)}.`,
   ];

@@ -39,23 +39,38 @@ export interface Sweep {
   readonly to: number;
 }
 
-const descriptions: Readonly<Record<InputKey, string>> = {
-  services: "services with a selector (default: 1,000)",
-  "headless-share": "share of headless services, 0 to 1 (default: 0)",
-  pods: "pods (default: as many as services)",
-  nodes: "nodes (default: 10)",
-  churn: "pod changes a second or a minute: 0.5/s, 30/min (default: 0)",
-  "write-capacity": "maximum writes a second of the API server (default: no limit)",
-  "write-latency": "time per write of an idle API server (default: 3ms)",
-  qps: "requests a second of the controllers: --kube-api-qps (default: 20)",
-  burst: "requests allowed at once: --kube-api-burst (default: 30)",
-  workers: "endpoint workers: --concurrent-endpoint-syncs, also for slices (default: 5)",
-  resync: "time between full resyncs: --min-resync-period (default: 12h)",
-  "batch-period":
+/** The help of each number, by its group. A new row of `inputs` needs a line here. */
+const descriptions: Readonly<Record<InputKey, readonly [InputGroup, string]>> = {
+  services: ["The cluster:", "services with a selector (default: 1,000)"],
+  "headless-share": ["The cluster:", "share of headless services, 0 to 1 (default: 0)"],
+  pods: ["The cluster:", "pods (default: as many as services)"],
+  nodes: ["The cluster:", "nodes (default: 10)"],
+  churn: ["The cluster:", "pod changes a second or a minute: 0.5/s, 30/min (default: 0)"],
+  "write-capacity": [
+    "The cluster:",
+    "maximum writes a second of the API server (default: no limit)",
+  ],
+  "write-latency": ["The cluster:", "time per write of an idle API server (default: 3ms)"],
+  qps: ["The controllers:", "requests a second of the controllers: --kube-api-qps (default: 20)"],
+  burst: ["The controllers:", "requests allowed at once: --kube-api-burst (default: 30)"],
+  workers: [
+    "The controllers:",
+    "endpoint workers: --concurrent-endpoint-syncs, also for slices (default: 5)",
+  ],
+  resync: ["The controllers:", "time between full resyncs: --min-resync-period (default: 12h)"],
+  "batch-period": [
+    "The controllers:",
     "wait to join changes: --endpoint-updates-batch-period, also for slices (default: 0s)",
-  "grace-period":
+  ],
+  "grace-period": [
+    "The controllers:",
     "time until a silent node is lost: --node-monitor-grace-period (default: 40s, 50s since 1.32)",
+  ],
 };
+
+const inputGroups = ["The cluster:", "The controllers:"] as const;
+
+type InputGroup = (typeof inputGroups)[number];
 
 const forms: Readonly<Record<Input["unit"], string>> = {
   count: "n",
@@ -104,18 +119,17 @@ export function whatifCommand(context: CommandContext, done: (code: ExitCode) =>
   const command = new Command("whatif").description(
     "predict how long changes wait, and find settings that meet a target",
   );
-  for (const group of ["The cluster:", "The controllers:"] as const) {
+  for (const group of inputGroups) {
     command.optionsGroup(group);
     if (group === "The cluster:") {
       command.addOption(
         new Option("--preset <name>", "use the cluster of an incident").choices([...presetNames]),
       );
     }
-    for (const input of inputs.filter(
-      ({ key }) => isOfCluster(key) === (group === "The cluster:"),
-    )) {
-      const form = forms[input.unit];
-      command.option(`--${input.key} <${form}>`, descriptions[input.key], inputReader(input));
+    for (const input of inputs) {
+      const [ofGroup, text] = descriptions[input.key];
+      if (ofGroup !== group) continue;
+      command.option(`--${input.key} <${forms[input.unit]}>`, text, inputReader(input));
     }
   }
   return command
@@ -145,20 +159,6 @@ export function whatifCommand(context: CommandContext, done: (code: ExitCode) =>
     .action(async (flags: Omit<WhatifFlags, "given">) =>
       done(await runWhatif(context, { ...flags, given: givenIn(command) })),
     );
-}
-
-const ofCluster: readonly InputKey[] = [
-  "services",
-  "headless-share",
-  "pods",
-  "nodes",
-  "churn",
-  "write-capacity",
-  "write-latency",
-];
-
-function isOfCluster(key: InputKey): boolean {
-  return ofCluster.includes(key);
 }
 
 function givenIn(command: Command): WhatifFlags["given"] {
