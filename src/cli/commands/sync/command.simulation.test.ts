@@ -278,7 +278,7 @@ test.each([
   ],
   [
     [...both, "--namespace", "shop", "--all-namespaces"],
-    "--all-namespaces and --namespace cannot be used together.",
+    "--all-namespaces and --namespace cannot be used together: remove one of them.",
   ],
   [[...both, "--forget", "lab-2"], "lab-2 is in --from and in --forget: remove one of them."],
 ])("%j is refused in words", (args, message) =>

@@ -26,9 +26,9 @@ test("without a terminal every change that is over or stuck is a line", () =>
       "
     `);
     expect(errors).toMatchInlineSnapshot(`
-      "● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
-        requests; then keeps 4 watches open and sends 12 requests a minute to check
-        that the watches are up to date
+      "● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes; about 2.3 kB in 4
+        requests. Then keeps 4 watches open and sends 12 requests a minute to check
+        that they are up to date.
         Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the
         controllers' queues, rate limits, flags and logs. It sees everything else.
 
@@ -287,9 +287,9 @@ test("a cluster that cannot be reached is said to be, and does not hold up the o
     expect(errors).toMatchInlineSnapshot(`
       "! context lab-1-again is skipped: it is the same server as lab-1
       ! context proxied is skipped: the kubeconfig /kubeconfig: cluster "proxied": proxy-url is not supported
-      ● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
-        requests; then keeps 4 watches open and sends 12 requests a minute to check
-        that the watches are up to date
+      ● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes; about 2.3 kB in 4
+        requests. Then keeps 4 watches open and sends 12 requests a minute to check
+        that they are up to date.
       ✗ lab-2 (https://lab-2:6443) does not answer, retrying: lab-2: no such host
         Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the
         controllers' queues, rate limits, flags and logs. It sees everything else.
