@@ -7,7 +7,7 @@ import { checkEmbedded } from "./embedded-resources.ts";
 import { childPath, noPath } from "./field-path.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { pruneValue } from "./pruning.ts";
-import { buildRules, checkRules } from "./rule-check.ts";
+import { buildRules, checkRules } from "./rules.ts";
 import { propertyPath } from "./structural-check.ts";
 import { checkValue } from "./value-check.ts";
 import { reportFailures } from "./value-failure.ts";

@@ -9,7 +9,7 @@ import { checkEmbedded } from "./embedded-resources.ts";
 import { noPath } from "./field-path.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { checkListTypes } from "./list-types.ts";
-import { buildRules, checkRules, type RuleTree } from "./rule-check.ts";
+import { buildRules, checkRules, type RuleTree } from "./rules.ts";
 import { checkValue } from "./value-check.ts";
 import { reportFailures } from "./value-failure.ts";
 

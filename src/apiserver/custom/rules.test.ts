@@ -2,9 +2,8 @@ import { describe, expect, it } from "vitest";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { Correlation } from "./correlation.ts";
 import { readSchema } from "./json-schema.ts";
-import { buildRules, checkRules } from "./rule-check.ts";
 import { followPath } from "./rule-paths.ts";
-import { escapedName } from "./rule-types.ts";
+import { buildRules, checkRules } from "./rules.ts";
 
 type Json = Record<string, unknown>;
 
@@ -142,20 +141,6 @@ describe("rules", () => {
         "exceeded': no further validation rules will be run due to call cost exceeds limit for " +
         "rule: sums",
     ]);
-  });
-});
-
-describe("names of fields in expressions", () => {
-  it.each([
-    ["spec", "spec"],
-    ["namespace", "__namespace__"],
-    ["a-b", "a__dash__b"],
-    ["a.b/c", "a__dot__b__slash__c"],
-    ["a__b", "a__underscores__b"],
-    ["1a", undefined],
-    ["a b", undefined],
-  ])("%s is written %s", (name, expected) => {
-    expect(escapedName(name)).toBe(expected);
   });
 });
 

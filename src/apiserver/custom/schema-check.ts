@@ -2,12 +2,10 @@
 // contradicts itself, and the rules. Whether it is structural is checked elsewhere.
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject, objectAt, valueAt } from "../kinds/fields.ts";
-import { times } from "./cel/value-sizes.ts";
 import { childPath, keyPath } from "./field-path.ts";
 import { type JsonSchema, readSchema, someSchema } from "./json-schema.ts";
 import { checkListKeywords, checkMapKeywords } from "./merge-keywords-check.ts";
-import { elementsOf, type RuleBudget } from "./rule-budget.ts";
-import { checkRuleTexts, compileAndReport } from "./rule-definitions-check.ts";
+import { checkRuleExpressions, checkRuleTexts } from "./rules.ts";
 import { propertyPath } from "./structural-check.ts";
 
 /** What the schemas above say about the one that is looked at. */
@@ -18,9 +16,6 @@ export interface SchemaContext {
   readonly isInMeta: boolean;
   /** The schema from which on items cannot be told apart before and after a change. */
   readonly uncorrelatable: string | undefined;
-  /** How many values of the schema one object can have; undefined: nothing bounds it. */
-  readonly cardinality: number | undefined;
-  readonly budget: RuleBudget;
   /** Rules are compiled only where the whole schema is structural. */
   readonly compilesRules: boolean;
   readonly isRoot: boolean;
@@ -48,7 +43,7 @@ export function checkSchema(
   errors.include(late.causes);
   const isSound = own.causes.length + below.causes.length + late.causes.length === 0;
   if (schema.rules.length > 0 && isSound && context.compilesRules) {
-    compileAndReport(schema, path, context, errors);
+    checkRuleExpressions(schema, path, context, errors);
   }
 }
 
@@ -114,7 +109,7 @@ function checkBelow(
   context: SchemaContext,
   errors: FieldErrors,
 ): void {
-  const inner = { ...context, isRoot: false, cardinality: cardinalityBelow(schema, context) };
+  const inner = { ...context, isRoot: false };
   const { additionalProperties, items, not } = schema;
   if (typeof additionalProperties === "object") {
     const reason = "inside additionalProperties applying to object metadata";
@@ -147,16 +142,9 @@ function checkBelow(
   }
 }
 
-function cardinalityBelow(schema: JsonSchema, { cardinality }: SchemaContext): number | undefined {
-  const elements = elementsOf(schema);
-  return cardinality === undefined || elements === undefined
-    ? undefined
-    : times(cardinality, elements);
-}
-
 function propertyContext(schema: JsonSchema, name: string, context: SchemaContext): SchemaContext {
   const { isRoot } = context;
-  const inner = { ...context, isRoot: false, cardinality: cardinalityBelow(schema, context) };
+  const inner = { ...context, isRoot: false };
   if (!(isRoot || schema.isEmbeddedResource) || !metaFields.has(name)) return inner;
   const noDefaults = isRoot ? `in top-level ${name}` : inner.noDefaults;
   return { ...inner, isInMeta: true, noDefaults };

@@ -9,7 +9,6 @@ import { type DefinitionVersion, versionsOf } from "./definition.ts";
 import { childPath, keyPath } from "./field-path.ts";
 import { shownSchema } from "./internal-form.ts";
 import { type JsonSchema, readSchema } from "./json-schema.ts";
-import { RuleBudget } from "./rule-budget.ts";
 import { runes } from "./runes.ts";
 import { checkSchema, unsupportedKeyword } from "./schema-check.ts";
 import { checkSelectableFields } from "./selectable-fields-check.ts";
@@ -109,14 +108,11 @@ function checkVersionSchema(
     noDefaults: undefined,
     isInMeta: false,
     uncorrelatable: undefined,
-    cardinality: 1,
-    budget: new RuleBudget(),
     compilesRules: structural.causes.length === 0 && unsupported === undefined,
     isRoot: true,
   };
   const found = errors.causes.length;
   checkSchema(schema, place, context, errors);
-  context.budget.close(place, errors);
   if (unsupported === "$schema" && errors.causes.length === found) {
     errors.invalid(place, "", "OpenAPIV3Schema 'schema' is not supported");
   }

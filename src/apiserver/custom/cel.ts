@@ -1,0 +1,598 @@
+// The rules of CustomResourceDefinitions in CEL: types from schemas, values from JSON, compiled
+// expressions that run within a bound of work. Only this file imports the CEL library.
+//
+// Rules come from anyone who may write a definition. The library has no bound on work, so every node
+// of a syntax tree is metered: each evaluation costs one unit, and each value that an operator or a
+// function reads costs its size. See docs/decisions/cel.md.
+import { Environment, Optional } from "@marcbachmann/cel-js";
+import { Duration } from "@marcbachmann/cel-js/evaluator";
+import { parseGoNanos } from "../../environment/go-duration.ts";
+import { isJsonObject } from "../kinds/fields.ts";
+import { amountFunctions, Quantity, Semver } from "./cel-amounts.ts";
+import {
+  celFunctions,
+  equalValues,
+  NamedFormat,
+  replacedMethods,
+  replacementOf,
+} from "./cel-functions.ts";
+import { type CelNode, celMacros, hasMacro, type Macro } from "./cel-macros.ts";
+import { Cidr, Ip, networkFunctions, Url } from "./cel-network.ts";
+import { type JsonSchema, readSchema } from "./json-schema.ts";
+import { patternProblem } from "./patterns.ts";
+import { runes } from "./runes.ts";
+
+/** cel-go refuses longer expressions, in code points. */
+const expressionMaxLength = 100_000;
+
+/** Levels of a syntax tree; each takes several frames of the stack. */
+const maxLevels = 600;
+
+/** An error takes a stack trace and an excerpt of the source. */
+const errorUnits = 100;
+
+/** Characters of a text that cost as much as one item of a list. */
+const charactersPerUnit = 10;
+
+class WorkLimitError extends Error {
+  override readonly name = "WorkLimitError";
+  readonly code = "CEL_WORK";
+}
+
+const limitReached = new WorkLimitError("operation cancelled: actual cost limit exceeded");
+
+/** What the running expression may still do. Expressions do not nest, so there is one meter. */
+const meter = {
+  left: 0,
+  charge(units: number): void {
+    this.left -= units;
+    if (this.left < 0) throw limitReached;
+  },
+};
+
+export interface Outcome {
+  readonly value?: unknown;
+  /** Why there is no value. */
+  readonly error?: string;
+  readonly isOverLimit: boolean;
+  readonly work: number;
+}
+
+export interface Expression {
+  readonly usesOldSelf: boolean;
+  run(variables: Readonly<Record<string, unknown>>, workLimit: number): Outcome;
+}
+
+export type Compilation =
+  | { readonly expression: Expression; readonly type: string }
+  | { readonly problem: string };
+
+/** The values and types that rules of one schema see. */
+export class RuleScope {
+  /** Has `self`. */
+  readonly #environment: Environment;
+  readonly #shape: Shape;
+  /** By the type of `oldSelf`, which is optional in some rules. */
+  readonly #environments = new Map<string, Environment>();
+
+  /** Undefined when the schema has no type, so rules cannot refer to its values. */
+  static of(schema: JsonSchema, isResource: boolean): RuleScope | undefined {
+    const environment = kubernetesEnvironment().clone();
+    const shape = new Shapes(environment).shapeOf(schema, isResource);
+    return shape && new RuleScope(environment, shape);
+  }
+
+  private constructor(environment: Environment, shape: Shape) {
+    this.#environment = environment.registerVariable("self", shape.type);
+    this.#shape = shape;
+  }
+
+  /** Throws a `ValueError` for JSON that does not fit the schema: objects may be older than it. */
+  valueOf(json: unknown): unknown {
+    return this.#shape.convert(json);
+  }
+
+  /** Undefined when there is no old value and `oldSelf` is not optional. */
+  oldValueOf(json: unknown, { isOptional }: { readonly isOptional: boolean }): unknown {
+    const value = json === undefined ? undefined : this.valueOf(json);
+    return isOptional ? Optional.of(value) : value;
+  }
+
+  compile(source: string, options: { readonly hasOptionalOldSelf: boolean }): Compilation {
+    const { type } = this.#shape;
+    const oldSelf = options.hasOptionalOldSelf ? `optional<${type}>` : type;
+    const environment =
+      this.#environments.get(oldSelf) ??
+      this.#environment.clone().registerVariable("oldSelf", oldSelf);
+    this.#environments.set(oldSelf, environment);
+    return compile(source, environment);
+  }
+}
+
+export class ValueError extends Error {
+  override readonly name = "ValueError";
+  readonly code = "CEL_VALUE";
+}
+
+function compile(source: string, environment: Environment): Compilation {
+  const length = runes(source).length;
+  if (length > expressionMaxLength) {
+    const detail = `size: ${length}, limit ${expressionMaxLength}`;
+    return { problem: `ERROR: <input>:-1:0: expression code point size exceeds limit: ${detail}` };
+  }
+  try {
+    const parsed = environment.parse(source);
+    const preparation = new Preparation(source);
+    preparation.prepare(parsed.ast as unknown as CelNode, "selected", 0);
+    const checked = parsed.check();
+    if (!checked.valid) return { problem: problemOf(source, checked.error) };
+    const { usesOldSelf } = preparation;
+    const run: Expression["run"] = (variables, workLimit) =>
+      runMetered(parsed, variables, workLimit);
+    return { expression: { usesOldSelf, run }, type: checked.type ?? "dyn" };
+  } catch (error) {
+    return { problem: problemOf(source, error) };
+  }
+}
+
+function runMetered(
+  evaluate: (variables: Record<string, unknown>) => unknown,
+  variables: Readonly<Record<string, unknown>>,
+  workLimit: number,
+): Outcome {
+  meter.left = workLimit;
+  const outcome = outcomeOf(() => evaluate(variables));
+  const work = workLimit - meter.left;
+  // An operator may have absorbed the error, as it does with any other.
+  if (meter.left < 0) return { error: limitReached.message, isOverLimit: true, work };
+  return { ...outcome, isOverLimit: false, work };
+}
+
+function outcomeOf(evaluate: () => unknown): Pick<Outcome, "value" | "error"> {
+  try {
+    return { value: evaluate() };
+  } catch (error) {
+    return { error: runtimeProblem(error) };
+  }
+}
+
+/** The library's words, and cel-go's for the errors that rules run into most. */
+function runtimeProblem(error: unknown): string {
+  const { summary, code, message } = describe(error);
+  if (code === "index_out_of_bounds") {
+    return `index out of bounds: ${/index (-?\d+)/.exec(summary)?.[1]}`;
+  }
+  if (code === "no_such_key") return summary.replace("No such key", "no such key");
+  if (code === "no_such_overload" || code === "no_matching_overload") return "no such overload";
+  if (code === "modulo_by_zero") return "modulus by zero";
+  if (code === "numeric_overflow") return "integer overflow";
+  return summary === "" ? message : summary;
+}
+
+function problemOf(source: string, error: unknown): string {
+  const { summary, message, start } = describe(error);
+  const before = source.slice(0, start).split("\n");
+  const column = runes(before.at(-1) ?? "").length + 1;
+  return `ERROR: <input>:${before.length}:${column}: ${summary === "" ? message : summary}`;
+}
+
+interface Described {
+  readonly summary: string;
+  readonly message: string;
+  readonly code: string;
+  readonly start: number;
+}
+
+/** The errors of the library have a code, a line without an excerpt, and a place. */
+function describe(error: unknown): Described {
+  if (!(error instanceof Error)) throw error;
+  const { summary, code, range }: Partial<Record<string, unknown>> = {
+    summary: Reflect.get(error, "summary"),
+    code: Reflect.get(error, "code"),
+    range: Reflect.get(error, "range"),
+  };
+  return {
+    summary: typeof summary === "string" ? summary : "",
+    message: error.message,
+    code: typeof code === "string" ? code : "",
+    start: isJsonObject(range) && typeof range["start"] === "number" ? range["start"] : 0,
+  };
+}
+
+/** How the value of a node is used: as a whole, whatever its size, or only a part of it. */
+type Use = "read" | "selected";
+
+/** Operators that look at all of their operands. */
+const reading: ReadonlySet<string> = new Set("== != in + - * / % < <= > >= !_ -_".split(" "));
+
+/** Meters a syntax tree, and replaces what Kubernetes has otherwise than the library. */
+class Preparation {
+  readonly #source: string;
+  #usesOldSelf = false;
+  /** An error passes many nodes on its way up; its cost is charged once. */
+  #charged: unknown;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  get usesOldSelf(): boolean {
+    return this.#usesOldSelf;
+  }
+
+  prepare(node: CelNode, use: Use, level: number): void {
+    if (level > maxLevels) throw new Error(`expression recursion limit exceeded: ${maxLevels}`);
+    this.#meter(node, use);
+    const { alternate, macro } = node.meta;
+    const next = level + 1;
+    if (alternate !== undefined) this.prepare(alternate, use, next);
+    else if (macro !== undefined) this.#prepareMacro(node, macro, next);
+    else this.#prepareArguments(node, next);
+  }
+
+  #prepareArguments(node: CelNode, level: number): void {
+    const { op, args } = node;
+    if (op === "id") this.#usesOldSelf ||= args === "oldSelf";
+    if (op === "rcall") {
+      this.#replaceMethod(node);
+      if (isCallOf(node, "format")) allowMixedItems(node);
+    }
+    if (op === "comprehension") {
+      const { iterable, init, step } = args as Record<string, CelNode>;
+      for (const [part, use] of [
+        [iterable, "read"],
+        [init, "selected"],
+        [step, "selected"],
+      ] as const) {
+        if (part !== undefined) this.prepare(part, use, level);
+      }
+      return;
+    }
+    const isReader = reading.has(op) || op === "call" || op === "rcall";
+    for (const child of nodesIn(args)) this.prepare(child, isReader ? "read" : "selected", level);
+  }
+
+  #prepareMacro(node: CelNode, macro: object, level: number): void {
+    if (node.op === "call" && isCallOf(node, "has")) {
+      const [field] = nodesIn(node.args);
+      if (field !== undefined) {
+        const has = hasMacro(field);
+        node.setMeta("macro", has);
+        this.prepare(field, "selected", level);
+      }
+      return;
+    }
+    const own = macro as Partial<Macro>;
+    if (own.bodies !== undefined && own.receiver !== undefined) {
+      this.prepare(own.receiver, "read", level);
+      for (const body of own.bodies) this.prepare(body, "selected", level);
+      return;
+    }
+    for (const child of nodesIn(Object.values(macro).filter((one) => one !== node))) {
+      this.prepare(child, "selected", level);
+    }
+  }
+
+  /** Methods of the library that are not as in Go get another name; see `replacedMethods`. */
+  #replaceMethod({ args }: CelNode): void {
+    if (!Array.isArray(args)) return;
+    const [method, , given] = args;
+    if (!replacedMethods.has(method)) return;
+    args[0] = replacementOf(method);
+    const [pattern] = nodesIn(given);
+    if (method !== "matches" || pattern?.op !== "value" || typeof pattern.args !== "string") return;
+    const problem = patternProblem(pattern.args);
+    if (problem !== undefined) throw new Error(`invalid matches argument: ${problem}`);
+  }
+
+  #meter(node: CelNode, use: Use): void {
+    const sourceLength = this.#source.length;
+    let evaluate = node.evaluate;
+    const metered: CelNode["evaluate"] = (evaluator, _, context) => {
+      meter.charge(1);
+      try {
+        const value = evaluate.call(node, evaluator, node, context);
+        if (use === "read") meter.charge(sizeOf(value));
+        return value;
+      } catch (error) {
+        if (error !== limitReached && error !== this.#charged) {
+          this.#charged = error;
+          meter.left -= errorUnits + sourceLength / charactersPerUnit;
+        }
+        throw error;
+      }
+    };
+    // The library replaces the function of a node when it first runs.
+    Object.defineProperty(node, "evaluate", {
+      get: () => metered,
+      set: (next: CelNode["evaluate"]) => {
+        evaluate = next;
+      },
+    });
+  }
+}
+
+/** The list that `format` gets may have items of several types. */
+function allowMixedItems({ args }: CelNode): void {
+  const [, list] = nodesIn(args);
+  if (list?.op !== "list") return;
+  const check: Macro["typeCheck"] = (checker, _, context) => {
+    for (const item of nodesIn(list.args)) checker.check(item, context);
+    return checker.getType("list<dyn>");
+  };
+  list.setMeta("check", check);
+}
+
+function isCallOf({ args }: CelNode, name: string): boolean {
+  return Array.isArray(args) && args[0] === name;
+}
+
+function nodesIn(args: unknown): readonly CelNode[] {
+  if (Array.isArray(args)) return args.flatMap(nodesIn);
+  const isNode = typeof args === "object" && args !== null && "evaluate" in args && "op" in args;
+  return isNode ? [args as CelNode] : [];
+}
+
+const sizes = new WeakMap<object, number>();
+
+/**
+ * How much there is to read in a value, one for each item at any depth. A part that occurs twice
+ * counts twice, because comparing reads it twice.
+ */
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length / charactersPerUnit;
+  if (value instanceof Uint8Array) return value.length / charactersPerUnit;
+  if (typeof value !== "object" || value === null) return 0;
+  const isMap = value instanceof Map;
+  if (!isMap && !Array.isArray(value)) return 0;
+  const known = sizes.get(value);
+  if (known !== undefined) return known;
+  let size = 0;
+  for (const item of value.values()) size += 1 + sizeOf(item);
+  sizes.set(value, size);
+  return size;
+}
+
+/** How values of one schema are called in CEL, and how they are made from JSON. */
+interface Shape {
+  readonly type: string;
+  convert(json: unknown): unknown;
+}
+
+/** Makes the types of a schema in an environment. */
+class Shapes {
+  readonly #environment: Environment;
+  #objects = 0;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  shapeOf(schema: JsonSchema, isResource: boolean): Shape | undefined {
+    if (schema.isIntOrString) return { type: "dyn", convert: wholeNumber };
+    switch (schema.type) {
+      case "array":
+        return this.#arrayShape(schema);
+      case "object":
+        return this.#objectShape(isResource ? withTypeAndMeta(schema) : schema);
+      case "string":
+        return textShape(schema);
+      case "boolean":
+        return { type: "bool", convert: (json) => json };
+      case "number":
+        return { type: "double", convert: (json) => json };
+      case "integer":
+        return { type: "int", convert: wholeNumber };
+      default:
+        return undefined;
+    }
+  }
+
+  #arrayShape({ items }: JsonSchema): Shape | undefined {
+    const item = items && this.shapeOf(items, items.isEmbeddedResource);
+    return (
+      item && {
+        type: `list<${item.type}>`,
+        convert: (json) => {
+          if (!Array.isArray(json)) throw mismatch("array", json);
+          return json.map(item.convert);
+        },
+      }
+    );
+  }
+
+  #objectShape(schema: JsonSchema): Shape | undefined {
+    const { additionalProperties, properties } = schema;
+    if (typeof additionalProperties === "object") return this.#mapShape(additionalProperties);
+    const fields = new Map<string, { readonly name: string; readonly shape: Shape }>();
+    for (const [name, own] of properties) {
+      const shape = this.shapeOf(own, own.isEmbeddedResource);
+      const escaped = escapedName(name);
+      if (shape !== undefined && escaped !== undefined) fields.set(name, { name: escaped, shape });
+    }
+    return this.#namedShape(fields);
+  }
+
+  #mapShape(values: JsonSchema): Shape | undefined {
+    const value = this.shapeOf(values, values.isEmbeddedResource);
+    return (
+      value && {
+        type: `map<string, ${value.type}>`,
+        convert: (json) => {
+          if (!isJsonObject(json)) throw mismatch("object", json);
+          return new Map(Object.entries(json).map(([key, own]) => [key, value.convert(own)]));
+        },
+      }
+    );
+  }
+
+  /** The library keeps the names of types for good, so names are used again by each schema. */
+  #namedShape(
+    fields: ReadonlyMap<string, { readonly name: string; readonly shape: Shape }>,
+  ): Shape {
+    this.#objects += 1;
+    const type = `object${this.#objects}`;
+    const ObjectValue = class extends Map<string, unknown> {};
+    const types = [...fields.values()].map(({ name, shape }) => [name, shape.type]);
+    this.#environment
+      .registerType(type, { ctor: ObjectValue, fields: Object.fromEntries(types) })
+      .registerOperator(`${type} == ${type}`, equalValues);
+    return {
+      type,
+      convert: (json) => {
+        if (!isJsonObject(json)) throw mismatch("object", json);
+        const value = new ObjectValue();
+        for (const [name, own] of Object.entries(json)) {
+          const field = fields.get(name);
+          // A field that is null is absent to rules.
+          if (field !== undefined && own !== null) value.set(field.name, field.shape.convert(own));
+        }
+        return value;
+      },
+    };
+  }
+}
+
+function wholeNumber(json: unknown): unknown {
+  return Number.isInteger(json) ? BigInt(json as number) : json;
+}
+
+function textShape({ format }: JsonSchema): Shape {
+  switch (format) {
+    case "byte":
+      return { type: "bytes", convert: (json) => Buffer.from(String(json), "base64") };
+    case "duration":
+      return { type: "google.protobuf.Duration", convert: toDuration };
+    case "date":
+      return {
+        type: "google.protobuf.Timestamp",
+        convert: (json) => toTimestamp(`${String(json)}T00:00:00Z`),
+      };
+    case "date-time":
+      return { type: "google.protobuf.Timestamp", convert: (json) => toTimestamp(String(json)) };
+    default:
+      return { type: "string", convert: (json) => json };
+  }
+}
+
+const msPerDay = 86_400_000;
+const nanosPerSecond = 1_000_000_000n;
+
+function toDuration(json: unknown): Duration {
+  const nanos = parseGoNanos(String(json));
+  if (nanos === undefined) throw new ValueError(`invalid duration ${String(json)}`);
+  return new Duration(nanos / nanosPerSecond, Number(nanos % nanosPerSecond));
+}
+
+/** RFC 3339, to milliseconds. */
+function toTimestamp(text: string): Date {
+  const time = new Date(text.toUpperCase());
+  if (Number.isNaN(time.getTime())) throw new ValueError(`invalid timestamp ${text}`);
+  return time;
+}
+
+function mismatch(type: string, json: unknown): ValueError {
+  const actual = Array.isArray(json) ? "array" : typeof json;
+  return new ValueError(`invalid data, expected ${type} to match the schema but got ${actual}`);
+}
+
+/** Rules see the kind, version and names of a resource even if its schema leaves them out. */
+function withTypeAndMeta(schema: JsonSchema): JsonSchema {
+  return { ...schema, properties: new Map([...schema.properties, ...resourceFields]) };
+}
+
+const names = { name: { type: "string" }, generateName: { type: "string" } };
+const resourceFields: readonly (readonly [string, JsonSchema])[] = [
+  ["apiVersion", readSchema({ type: "string" })],
+  ["kind", readSchema({ type: "string" })],
+  ["metadata", readSchema({ type: "object", properties: names })],
+];
+
+/** Words of the language; a field of this name is written `__namespace__`. */
+const reserved: ReadonlySet<string> = new Set(
+  (
+    "true false null in as break const continue else for function if import let loop package " +
+    "namespace return var void while"
+  ).split(" "),
+);
+
+const escapes: Readonly<Record<string, string>> = {
+  __: "__underscores__",
+  ".": "__dot__",
+  "-": "__dash__",
+  "/": "__slash__",
+};
+
+/** The name of a field in expressions; undefined when it cannot be written in one. */
+export function escapedName(name: string): string | undefined {
+  if (reserved.has(name)) return `__${name}__`;
+  if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
+  return name.replace(/__|[-./]/g, (part) => escapes[part] ?? part);
+}
+
+let known: Environment | undefined;
+
+/** The language as Kubernetes has it. Made when first needed: most servers see no rule. */
+function kubernetesEnvironment(): Environment {
+  known ??= makeEnvironment();
+  return known;
+}
+
+const timeFunctions = {
+  "string(google.protobuf.Duration): string": String,
+  "string(google.protobuf.Timestamp): string": showTime,
+  "google.protobuf.Timestamp.getDayOfYear_(): int": (time: Date) =>
+    BigInt(Math.floor((time.getTime() - Date.UTC(time.getUTCFullYear(), 0)) / msPerDay)),
+  "int(google.protobuf.Timestamp): int": (time: Date) => BigInt(Math.floor(time.getTime() / 1000)),
+  "int(google.protobuf.Duration): int": ({ seconds, nanos }: Duration) =>
+    seconds * nanosPerSecond + BigInt(nanos),
+};
+
+function makeEnvironment(): Environment {
+  const environment = new Environment({ enableOptionalTypes: true });
+  const types = {
+    "net.IP": Ip,
+    "net.CIDR": Cidr,
+    "kubernetes.URL": Url,
+    "kubernetes.Quantity": Quantity,
+    "kubernetes.Semver": Semver,
+    "kubernetes.NamedFormat": NamedFormat,
+  };
+  for (const [name, ctor] of Object.entries(types)) {
+    environment.registerType(name, ctor).registerOperator(`${name} == ${name}`, equalValues);
+  }
+  for (const name of ["format", "ip", "lists", "sets", "strings"]) {
+    const Namespace = class {};
+    environment.registerType(`${name}Namespace`, Namespace);
+    environment.registerConstant(name, `${name}Namespace`, new Namespace());
+  }
+  const around = { charge: (units: number) => meter.charge(units), optional: Optional.of, show };
+  const functions = {
+    ...celFunctions(around),
+    ...networkFunctions,
+    ...amountFunctions,
+    ...timeFunctions,
+  };
+  for (const [signature, handler] of Object.entries({ ...functions, ...celMacros })) {
+    environment.registerFunction(signature, handler, { async: false });
+  }
+  return environment;
+}
+
+/** As `%s` shows it; undefined for values of Kubernetes' own types. */
+function show(value: unknown): string | undefined {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("utf8");
+  if (value instanceof Date) return showTime(value);
+  if (value === null || typeof value !== "object" || value instanceof Duration)
+    return String(value);
+  if (Array.isArray(value)) return `[${value.map(show).join(", ")}]`;
+  if (value instanceof Map && value.constructor === Map) {
+    const entries = [...value].map(([key, own]) => `${show(key)}: ${show(own)}`);
+    return `{${entries.sort().join(", ")}}`;
+  }
+  return undefined;
+}
+
+function showTime(time: Date): string {
+  return time.toISOString().replace(/\.?0*Z$/, "Z");
+}
