@@ -276,7 +276,7 @@ function listFunctions({ charge, optional }: CelSurroundings): CelFunctions {
     "list<A>.lastIndexOf_(A): int": (list: List, item: unknown) =>
       BigInt(list.findLastIndex((one) => equalValues(one, item))),
     "list<A>.slice(int, int): list<A>": slice,
-    "list<A>.flatten(): list<dyn>": (list: List) => list.flat(),
+    "list<list<A>>.flatten(): list<A>": (list: List) => list.flat(),
     "list<A>.flatten(int): list<dyn>": (list: List, depth: bigint) => list.flat(Number(depth)),
     "list<A>.reverse(): list<A>": (list: List) => list.toReversed(),
     "list<A>.distinct(): list<A>": (list: List) => {

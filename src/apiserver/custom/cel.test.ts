@@ -62,6 +62,7 @@ describe("an expression", () => {
     ["self.labels.existsOne(k, k == 'app')", true],
     ["self.numbers.transformList(i, n, n > 1, i) == [0, 2]", true],
     ["self.numbers.sortBy(n, -n) == [3, 2, 1]", true],
+    ["[[1], [2, 3]].flatten() == [1, 2, 3]", true],
     ["2 in self.numbers && 'app' in self.labels", true],
     ["self.?absent.?a.orValue('none')", "none"],
     ["self.?text.optMap(t, t.size()).orValue(0)", 5n],
@@ -107,6 +108,7 @@ describe("an expression", () => {
       "self.text.matches('[')",
       "1:1: invalid matches argument: error parsing regexp: missing closing ]: `[`",
     ],
+    ["self.numbers.flatten()", "1:1: found no matching overload for 'list.flatten()'"],
     ["has(self)", "1:5: invalid argument to has() macro"],
     ["true &&\n  self.nothing", "2:8: No such key: nothing"],
   ])("is refused: %s", (source, issue) => {
