@@ -10,9 +10,8 @@ import {
   qualifiedName,
 } from "../kinds/names.ts";
 import { isOfFormat } from "./formats.ts";
+import { findPattern, matchesPattern, patternProblem, runes } from "./go-texts.ts";
 import { readSchema } from "./json-schema.ts";
-import { findPattern, matchesPattern, patternProblem } from "./patterns.ts";
-import { runes } from "./runes.ts";
 
 /** By signature, in the notation of the library. Handlers get values of the types it names. */
 export type CelFunctions = Readonly<Record<string, (...args: never[]) => unknown>>;

@@ -2,7 +2,7 @@
 import { bitWidth, parseIp as parseAddress } from "../../environment/ip-address.ts";
 import { isCidr } from "../kinds/ip-messages.ts";
 import type { CelFunctions } from "./cel-functions.ts";
-import { hasControlCharacter } from "./runes.ts";
+import { hasControlCharacter } from "./go-texts.ts";
 
 export class Ip {
   readonly family: 4 | 6;

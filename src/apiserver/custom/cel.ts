@@ -18,9 +18,8 @@ import {
 } from "./cel-functions.ts";
 import { type CelNode, celMacros, hasMacro, type Macro } from "./cel-macros.ts";
 import { Cidr, Ip, networkFunctions, Url } from "./cel-network.ts";
+import { patternProblem, runes } from "./go-texts.ts";
 import { type JsonSchema, readSchema } from "./json-schema.ts";
-import { patternProblem } from "./patterns.ts";
-import { runes } from "./runes.ts";
 
 /** cel-go refuses longer expressions, in code points. */
 const expressionMaxLength = 100_000;

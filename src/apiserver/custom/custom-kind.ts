@@ -1,5 +1,8 @@
-// One version of a CustomResourceDefinition as a kind the server serves: the same verbs as for the
-// built-in kinds, with the rules its schema states.
+// One version of a CustomResourceDefinition as a kind that the server serves: the same verbs as for
+// built-in kinds, with the rules of its schema. Objects are stored in one version and shown in the
+// requested one. The conversion None changes only `apiVersion`; the schema of each version then prunes
+// and defaults objects, including objects that were written with an earlier schema.
+
 import { isDeepStrictEqual } from "node:util";
 import { ApiError } from "../api-error.ts";
 import type { CustomChange, CustomType, ScalePaths } from "../kinds/custom-type.ts";
@@ -11,14 +14,19 @@ import {
   startGeneration,
 } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
+import type { StoredForm } from "../listwatch/stored-form.ts";
 import { customColumns } from "../tables/custom-columns.ts";
-import { conformTo } from "./conform-object.ts";
-import { applyDefaults } from "./defaulting.ts";
-import { acceptedNames, type DefinitionVersion, groupOf, isNamespaced } from "./definition.ts";
-import { readSchema } from "./json-schema.ts";
-import { ObjectRules } from "./object-rules.ts";
-import { storedFormOf } from "./version-conversion.ts";
-import { deprecationWarnings } from "./version-order.ts";
+import { applyDefaults, conformTo } from "./conforming.ts";
+import {
+  acceptedNames,
+  type DefinitionVersion,
+  deprecationWarnings,
+  groupOf,
+  isNamespaced,
+  versionsOf,
+} from "./definition.ts";
+import { type JsonSchema, readSchema } from "./json-schema.ts";
+import { ObjectRules } from "./object-validation.ts";
 
 /** What changes while the definition itself stays the same. */
 export interface DefinitionState {
@@ -153,4 +161,30 @@ function refuseUse(definition: KubeObject, version: DefinitionVersion): void {
       "this server calls no conversion webhooks",
     { causes: [{ reason: "", message: `conversion webhook for ${kind} failed` }] },
   );
+}
+
+function storedFormOf(
+  definition: KubeObject,
+  version: DefinitionVersion,
+  schema: JsonSchema,
+): StoredForm {
+  const group = groupOf(definition);
+  const storage = versionsOf(definition).find((one) => one.isStorage) ?? version;
+  const isStored = storage.name === version.name;
+  const storageSchema = isStored ? schema : readSchema(storage.schema ?? {});
+  return {
+    fromStorage(stored) {
+      const shown = inVersion(stored, `${group}/${version.name}`, schema);
+      applyDefaults(shown, schema);
+      return isDeepStrictEqual(shown, stored) ? stored : shown;
+    },
+    toStorage(object) {
+      return isStored ? object : inVersion(object, `${group}/${storage.name}`, storageSchema);
+    },
+  };
+}
+
+function inVersion(object: KubeObject, apiVersion: string, schema: JsonSchema): KubeObject {
+  const { value } = conformTo(schema, object);
+  return { ...copyJson(value), apiVersion, kind: object.kind, metadata: object.metadata };
 }

@@ -15,10 +15,9 @@ import { WatchCache } from "../listwatch/watch-cache.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Backend } from "../verbs/backend.ts";
 import { customKind } from "./custom-kind.ts";
-import { acceptedNames, conditionOf, isTrue, versionsOf } from "./definition.ts";
+import { acceptedNames, compareVersions, conditionOf, isTrue, versionsOf } from "./definition.ts";
 import { DefinitionController } from "./definition-controller.ts";
 import { customResourceDefinitionKind } from "./definition-kind.ts";
-import { compareVersions } from "./version-order.ts";
 
 export interface CustomResourcesOptions {
   readonly clock: Clock;

@@ -1,17 +1,17 @@
-// What a server does to definitions by itself, as the controllers inside a real one do: it decides
-// their names, says when they are established, and when they are deleted removes their objects.
-// Every server of a cluster does all of it; each step is decided anew from what is stored, so that
-// two doing the same do it once.
-import { toTime } from "../../environment/clock.ts";
+// The controllers inside an API server that write the status of definitions: names, Established, and
+// the deletion of objects with their definition. Every server of a cluster runs them. Each step is
+// decided from the stored state, so a step that two servers take has one effect.
+import { type Clock, elapsedMs, toTime } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
 import type { Timers } from "../../environment/timers.ts";
 import { ApiError } from "../api-error.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend } from "../verbs/backend.ts";
-import { removeObject } from "../verbs/delete.ts";
-import { approvalCondition } from "./api-approval.ts";
+import { deleteObject, removeObject } from "../verbs/delete.ts";
+import { readDeleteOptions } from "../verbs/delete-options.ts";
 import {
+  approvalCondition,
   type Condition,
   cleanupFinalizer,
   conditionOf,
@@ -20,7 +20,6 @@ import {
 } from "./definition.ts";
 import { customResourceDefinitionKind } from "./definition-kind.ts";
 import { decideNames } from "./definition-names.ts";
-import { deleteInstances } from "./instance-deletion.ts";
 
 export interface DefinitionControllerOptions {
   readonly backend: Backend;
@@ -174,7 +173,7 @@ export class DefinitionController {
   }
 }
 
-export function terminating(
+function terminating(
   status: "True" | "False",
   reason: string,
   message: string,
@@ -208,5 +207,56 @@ async function ignoreGone<T>(write: Promise<T>): Promise<T | undefined> {
     const isGone = error instanceof ApiError && ["NotFound", "Conflict"].includes(error.reason);
     if (!isGone) throw error;
     return undefined;
+  }
+}
+
+/** pkg/controller/finalizer: how often it looks, and how long before it begins again. */
+const pollMs = 5000;
+const waitMs = 60_000;
+
+/** The condition Terminating after it: True when something is left. */
+async function deleteInstances(options: {
+  readonly backend: Backend;
+  readonly timers: Timers;
+  readonly kind: ResourceKind;
+  readonly signal: AbortSignal;
+}): Promise<Omit<Condition, "lastTransitionTime">> {
+  const { backend, timers, kind, signal } = options;
+  const deletion = readDeleteOptions(undefined, new URLSearchParams());
+  for (const { metadata } of await instancesOf(backend, kind)) {
+    const { namespace, name } = metadata;
+    await ignoreNotFound(deleteObject(backend, { kind, namespace, name }, deletion));
+  }
+  const { clock }: { clock: Clock } = backend;
+  const startedAt = clock.monotonicMs();
+  while ((await instancesOf(backend, kind)).length > 0) {
+    if (elapsedMs(startedAt, clock.monotonicMs()) >= waitMs) {
+      return {
+        type: "Terminating",
+        status: "True",
+        reason: "InstanceDeletionCheck",
+        message: "could not confirm zero CustomResources remaining: context deadline exceeded",
+      };
+    }
+    await timers.sleep(pollMs, signal);
+  }
+  return {
+    type: "Terminating",
+    status: "False",
+    reason: "InstanceDeletionCompleted",
+    message: "removed all instances",
+  };
+}
+
+async function instancesOf(backend: Backend, kind: ResourceKind): Promise<readonly KubeObject[]> {
+  const { items } = await backend.store(kind).list({ namespace: undefined, matches: undefined });
+  return items.map((item) => item.object);
+}
+
+async function ignoreNotFound(deletion: Promise<unknown>): Promise<void> {
+  try {
+    await deletion;
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.reason !== "NotFound") throw error;
   }
 }

@@ -19,7 +19,7 @@ import {
 } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { cleanupFinalizer, versionsOf, withCondition } from "./definition.ts";
-import { checkDefinition } from "./definition-check.ts";
+import { checkDefinition } from "./definition-validation.ts";
 import { isKnownFormat } from "./formats.ts";
 import { type JsonSchema, readSchema, someSchema } from "./json-schema.ts";
 

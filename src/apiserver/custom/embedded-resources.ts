@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import { dns1035Label } from "../kinds/names.ts";
 import { validateMeta } from "../kinds/object-meta.ts";
 import type { KubeObject } from "../kube-object.ts";
-import { childPath, keyPath } from "./field-path.ts";
+import { childPath, keyPath } from "./field-paths.ts";
 import { fieldSchema, type JsonSchema } from "./json-schema.ts";
 
 /** Unknown fields in the metadata of embedded objects go; their paths are given. */

@@ -4,9 +4,8 @@
 import { parseGoNanos } from "../../environment/go-duration.ts";
 import { isIpv4, isIpv6 } from "../../environment/ip-address.ts";
 import { dnsLabel, dnsSubdomain } from "../kinds/names.ts";
+import { hasControlCharacter, matchesPattern, runes } from "./go-texts.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { matchesPattern } from "./patterns.ts";
-import { hasControlCharacter, runes } from "./runes.ts";
 
 /** True also when the schema names no format that is checked. */
 export function isOfFormat(schema: JsonSchema, text: string): boolean {

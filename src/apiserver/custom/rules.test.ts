@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { Correlation } from "./correlation.ts";
+import { followPath } from "./field-paths.ts";
 import { readSchema } from "./json-schema.ts";
-import { followPath } from "./rule-paths.ts";
 import { buildRules, checkRules } from "./rules.ts";
 
 type Json = Record<string, unknown>;

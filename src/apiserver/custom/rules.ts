@@ -5,10 +5,9 @@ import type { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject } from "../kinds/fields.ts";
 import { type Compilation, type Expression, RuleScope, ValueError } from "./cel.ts";
 import { type Correlation, counterpart } from "./correlation.ts";
-import { childPath, keyPath, noPath } from "./field-path.ts";
+import { childPath, followPath, keyPath, noPath } from "./field-paths.ts";
 import { shownRule } from "./internal-form.ts";
 import type { JsonSchema, ValidationRule } from "./json-schema.ts";
-import { followPath } from "./rule-paths.ts";
 
 /**
  * Units of work for one rule, and for all rules on one object. They are the limits of Kubernetes

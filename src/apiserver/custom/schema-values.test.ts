@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { FieldErrors } from "../kinds/field-errors.ts";
-import { conformTo } from "./conform-object.ts";
+import { applyDefaults, conformTo } from "./conforming.ts";
 import { Correlation } from "./correlation.ts";
-import { applyDefaults } from "./defaulting.ts";
 import { isKnownFormat, isOfFormat } from "./formats.ts";
 import { readSchema } from "./json-schema.ts";
-import { checkListTypes } from "./list-types.ts";
-import { checkValue } from "./value-check.ts";
-import { reportFailures } from "./value-failure.ts";
+import { checkListTypes } from "./object-validation.ts";
+import { checkValue, reportFailures } from "./value-validation.ts";
 
 type Json = Record<string, unknown>;
 

@@ -1,16 +1,14 @@
-// Checks a value against a schema as the real server's OpenAPI validator does: every keyword speaks
-// for itself, all failures are reported, and of the alternatives of anyOf and oneOf the failures of
-// the one that fitted best.
+// Validates a value against a schema as the OpenAPI validator of the real server does. Every keyword is
+// checked, all failures are reported; of anyOf and oneOf the failures of the alternative that fits best.
+
 import { isDeepStrictEqual } from "node:util";
+import type { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import type { Correlation } from "./correlation.ts";
+import { childPath, noPath } from "./field-paths.ts";
 import { isOfFormat } from "./formats.ts";
+import { matchesPattern, runes } from "./go-texts.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { checkNumber } from "./number-check.ts";
-import { matchesPattern } from "./patterns.ts";
-import { runes } from "./runes.ts";
-import { checkType } from "./type-check.ts";
-import type { ValueFailure } from "./value-failure.ts";
 
 /** `before` says what the value was; what is the same as before is not refused. */
 export function checkValue(
@@ -230,4 +228,185 @@ function isTypeField(path: string, field: string): boolean {
 
 function invalid(path: string, value: unknown, problem: string, subject = path): ValueFailure {
   return { type: "invalid", path, value, message: `${subject} in body ${problem}` };
+}
+
+/** Undefined when it is. */
+function checkType(schema: JsonSchema, value: unknown, path: string): ValueFailure | undefined {
+  const types = typesOf(schema);
+  const format = supportedNumberFormat(schema) ? schema.format : "";
+  if (types.length === 0 && format === "") return undefined;
+  if (value === null) {
+    const isAllowed = types.length === 0 || schema.nullable;
+    return isAllowed ? undefined : mistyped(path, types.join(","), "null");
+  }
+  const actual = jsonType(value);
+  if (types.includes(actual) || (actual === "integer" && types.includes("number"))) {
+    return undefined;
+  }
+  const isText = typeof value === "string" || Array.isArray(value);
+  if (format !== "" && !isText) return mistyped(path, format, numberFormats.get(actual) ?? "");
+  return mistyped(path, types.join(","), actual);
+}
+
+function jsonType(value: unknown): string {
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  if (Array.isArray(value)) return "array";
+  return isJsonObject(value) ? "object" : typeof value;
+}
+
+/** What Go decodes a number into. */
+const numberFormats: ReadonlyMap<string, string> = new Map([
+  ["integer", "int64"],
+  ["number", "float64"],
+]);
+
+function typesOf({ type, isIntOrString }: JsonSchema): readonly string[] {
+  if (isIntOrString) return ["integer", "string"];
+  return type === "" ? [] : [type];
+}
+
+function supportedNumberFormat({ type, format }: JsonSchema): boolean {
+  if (type === "integer") return format === "int32" || format === "int64";
+  return type === "number" && (format === "float" || format === "double");
+}
+
+function mistyped(path: string, expected: string, actual: string): ValueFailure {
+  const message = `${path} in body must be of type ${expected}: ${JSON.stringify(actual)}`;
+  return { type: "mistyped", path, value: actual, message };
+}
+
+const int32Max = 2 ** 31 - 1;
+const int64Max = 2 ** 63;
+const float32Max = 3.4028234663852886e38;
+
+function checkNumber(schema: JsonSchema, value: number, path: string): readonly ValueFailure[] {
+  return [
+    ...checkRange(schema, value, path),
+    ...checkMultiple(schema, value, path),
+    ...checkBounds(schema, value, path),
+  ];
+}
+
+/** A value that its type cannot hold; a whole number where the type is one. */
+function checkRange(
+  { type, format }: JsonSchema,
+  value: number,
+  path: string,
+): readonly ValueFailure[] {
+  const isIn =
+    type === "integer"
+      ? isInteger(value, format)
+      : format !== "float" || Math.abs(value) <= float32Max;
+  if (isIn) return [];
+  const named = format === "int32" || format === "int64" || format === "float";
+  const expected = named ? `${type} with format ${format}` : `${type} (default format)`;
+  return [{ type: "general", message: `Checked value must be of type ${expected} in ${path}` }];
+}
+
+function isInteger(value: number, format: string): boolean {
+  if (!Number.isInteger(value)) return false;
+  return format === "int32"
+    ? value >= -int32Max - 1 && value <= int32Max
+    : Math.abs(value) < int64Max;
+}
+
+function checkMultiple(
+  { multipleOf }: JsonSchema,
+  value: number,
+  path: string,
+): readonly ValueFailure[] {
+  if (multipleOf === undefined) return [];
+  const factor = Number.isInteger(value) ? Math.trunc(multipleOf) : multipleOf;
+  if (factor <= 0) {
+    const message = `factor MultipleOf declared for ${path} must be positive: ${factor}`;
+    return [{ type: "invalid", path, value: factor, message }];
+  }
+  if (Number.isInteger(value / factor)) return [];
+  return [invalid(path, value, `should be a multiple of ${factor}`)];
+}
+
+function checkBounds(schema: JsonSchema, value: number, path: string): readonly ValueFailure[] {
+  const { minimum, exclusiveMinimum, maximum, exclusiveMaximum } = schema;
+  const failures: ValueFailure[] = [];
+  const shown = (bound: number) => (Number.isInteger(value) ? Math.trunc(bound) : bound);
+  if (minimum !== undefined) {
+    const bound = shown(minimum);
+    const rule = exclusiveMinimum ? "greater than" : "greater than or equal to";
+    const isBelow = exclusiveMinimum ? value <= bound : value < bound;
+    if (isBelow) failures.push(invalid(path, value, `should be ${rule} ${bound}`));
+  }
+  if (maximum !== undefined) {
+    const bound = shown(maximum);
+    const rule = exclusiveMaximum ? "less than" : "less than or equal to";
+    const isAbove = exclusiveMaximum ? value >= bound : value > bound;
+    if (isAbove) failures.push(invalid(path, value, `should be ${rule} ${bound}`));
+  }
+  return failures;
+}
+
+type ValueFailure =
+  | { readonly type: "required"; readonly path: string }
+  | {
+      readonly type: "enum";
+      readonly path: string;
+      readonly value: unknown;
+      readonly allowed: readonly unknown[];
+    }
+  | { readonly type: "tooLong"; readonly path: string; readonly max: number }
+  | {
+      readonly type: "tooMany";
+      readonly path: string;
+      readonly count: number;
+      readonly max: number;
+    }
+  | {
+      readonly type: "mistyped" | "invalid";
+      readonly path: string;
+      readonly value: unknown;
+      readonly message: string;
+    }
+  /** Not about one field: a choice between schemas, or the range of a number. */
+  | { readonly type: "general"; readonly message: string };
+
+/** `base` is the path of the value in its object; "" for the object itself. */
+export function reportFailures(
+  failures: readonly ValueFailure[],
+  base: string,
+  errors: FieldErrors,
+): void {
+  for (const failure of failures) report(failure, base, errors);
+}
+
+function report(failure: ValueFailure, base: string, errors: FieldErrors): void {
+  if (failure.type === "general") {
+    errors.invalid(base === "" ? noPath : base, "", failure.message);
+    return;
+  }
+  const relative = failure.path.replace(/^\./, "");
+  const path = relative === "" ? base : childPath(base, relative);
+  const shown = path === "" ? noPath : path;
+  switch (failure.type) {
+    case "required":
+      errors.required(shown);
+      break;
+    case "enum":
+      errors.notSupported(shown, failure.value, failure.allowed.map(enumText));
+      break;
+    case "tooLong":
+      errors.tooLong(shown, failure.max);
+      break;
+    case "tooMany":
+      errors.tooMany(shown, failure.count, failure.max);
+      break;
+    case "mistyped":
+      errors.typeInvalid(shown, failure.value, failure.message);
+      break;
+    case "invalid":
+      errors.invalid(shown, failure.value, failure.message);
+      break;
+  }
+}
+
+function enumText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
 }

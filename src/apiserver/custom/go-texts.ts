@@ -1,7 +1,24 @@
-// Regular expressions of schemas and rules. They come from whoever may write a definition, so they
-// run on an engine without backtracking (RE2, as Go's): the time is linear in the text, whatever the
-// pattern. JavaScript's own engine could be kept busy for hours by one short pattern.
+// Texts as Go reads them: characters are code points, and patterns are RE2. Patterns come from anyone
+// who may write a definition. RE2 does not backtrack, so the time is linear in the text; one short
+// pattern could keep JavaScript's own engine busy for hours.
 import { RE2JS, RE2JSSyntaxException } from "re2js";
+
+export function runes(text: string): readonly string[] {
+  return Array.from(text);
+}
+
+/** The last one below the printable characters, and the one behind them in ASCII. */
+const lastControl = 0x1f;
+const deleteCharacter = 0x7f;
+
+/** As no URI may have one. */
+export function hasControlCharacter(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code <= lastControl || code === deleteCharacter) return true;
+  }
+  return false;
+}
 
 /** So many compiled patterns are kept; a cluster's definitions together have some hundreds. */
 const maxKept = 2000;

@@ -1,15 +1,38 @@
-// Removes from an object what its schema does not know, and nulls where the schema allows none.
-// Nothing is removed below `x-kubernetes-preserve-unknown-fields`, except where a schema below it
-// speaks again. The objects given are changed: they are the caller's own copy.
-import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
-import { childPath, keyPath } from "./field-path.ts";
+// Brings an object of a custom kind into the shape of its schema, as `decode/conform.ts` does for the
+// built-in kinds: unknown fields and forbidden nulls are removed, defaults are filled in.
+import { type Conformed, conform } from "../decode/conform.ts";
+import {
+  copyJson,
+  copyOf,
+  isJsonObject,
+  type JsonObject,
+  ownField,
+  setField,
+} from "../kinds/fields.ts";
+import { cleanEmbedded } from "./embedded-resources.ts";
+import { childPath, keyPath } from "./field-paths.ts";
 import { fieldSchema, type JsonSchema } from "./json-schema.ts";
+
+/** Drops what the schema does not know, in the object, its metadata, and objects inside it. */
+export function conformTo(schema: JsonSchema, document: JsonObject): Conformed {
+  const value = copyJson(document);
+  const unknownFields: string[] = [];
+  if (value["metadata"] !== undefined && value["metadata"] !== null) {
+    const metadata = conform("meta.v1.ObjectMeta", value["metadata"]);
+    unknownFields.push(...metadata.unknownFields.map((field) => `metadata.${field}`));
+    value["metadata"] = metadata.value;
+  }
+  unknownFields.push(...pruneObject(value, schema));
+  pruneNulls(value, schema);
+  unknownFields.push(...cleanEmbedded(value, schema));
+  return { value, unknownFields };
+}
 
 /** Kept in every resource, embedded or not, whatever its schema says. */
 const metaFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 /** Gives the paths of what was removed, in order of their names. */
-export function pruneObject(object: JsonObject, schema: JsonSchema): readonly string[] {
+function pruneObject(object: JsonObject, schema: JsonSchema): readonly string[] {
   const removed: string[] = [];
   prune(object, { ...schema, isEmbeddedResource: true }, { path: "", removed });
   return removed.sort();
@@ -23,7 +46,7 @@ export function pruneValue(value: unknown, schema: JsonSchema): readonly string[
 }
 
 /** A null that may not be one goes, unless a default will take its place. */
-export function pruneNulls(value: unknown, schema: JsonSchema | undefined): void {
+function pruneNulls(value: unknown, schema: JsonSchema | undefined): void {
   if (Array.isArray(value)) {
     for (const item of value) pruneNulls(item, schema?.items);
     return;
@@ -81,4 +104,36 @@ function keep(value: unknown, schema: JsonSchema | undefined, at: Pruning): void
     if (!schema.properties.has(field) && schema.additionalProperties === undefined) continue;
     prune(value[field], fieldSchema(schema, field), { ...at, path: childPath(at.path, field) });
   }
+}
+
+export function applyDefaults(value: unknown, schema: JsonSchema | undefined): void {
+  if (schema === undefined) return;
+  if (Array.isArray(value)) {
+    defaultItems(value, schema.items);
+  } else if (isJsonObject(value)) {
+    for (const [field, own] of schema.properties) {
+      if (own.default !== undefined && isMissing(ownField(value, field), own)) {
+        setField(value, field, copyOf(own.default));
+      }
+    }
+    for (const field of Object.keys(value)) {
+      const own = fieldSchema(schema, field);
+      if (own?.default !== undefined && isMissing(value[field], own)) {
+        setField(value, field, copyOf(own.default));
+      }
+      applyDefaults(value[field], own);
+    }
+  }
+}
+
+function defaultItems(list: unknown[], schema: JsonSchema | undefined): void {
+  for (const [index, item] of list.entries()) {
+    const isFilled = item === null && schema?.nullable === false && schema.default !== undefined;
+    if (isFilled) list[index] = copyOf(schema.default);
+    applyDefaults(list[index], schema);
+  }
+}
+
+function isMissing(value: unknown, schema: JsonSchema): boolean {
+  return value === undefined || (value === null && !schema.nullable);
 }

@@ -1,11 +1,12 @@
-// Whether a schema is structural: every field is specified outside of allOf, anyOf, oneOf and not,
-// so that what is unknown can be pruned and what is absent can be defaulted. The refusals are those
-// of apiextensions' ValidateStructural, in the order of their texts.
+// Checks that a schema is structural: every field is specified outside of allOf, anyOf, oneOf and not,
+// so that unknown fields can be pruned and absent ones defaulted. The refusals are those of
+// apiextensions' ValidateStructural, in the order of their texts.
+
 import { isDeepStrictEqual } from "node:util";
 import { FieldErrors } from "../kinds/field-errors.ts";
-import { childPath, keyPath } from "./field-path.ts";
+import { childPath, keyPath, propertyPath } from "./field-paths.ts";
+import { patternProblem } from "./go-texts.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { checkValueKeywords } from "./nested-check.ts";
 
 export function checkStructural(schema: JsonSchema, path: string, errors: FieldErrors): void {
   const found = new FieldErrors();
@@ -184,10 +185,87 @@ function checkPart(
   }
 }
 
-export function propertyPath(path: string, name: string): string {
-  return keyPath(childPath(path, "properties"), name);
-}
-
 function textOf(cause: { readonly field?: string; readonly message: string }): string {
   return `${cause.field}: ${cause.message}`;
+}
+
+/** Types in these two places say the same as int-or-string and are allowed. */
+interface IntOrStringForms {
+  readonly isIntOrString: boolean;
+  readonly isAllOfIntOrString: boolean;
+}
+
+const noForm: IntOrStringForms = { isIntOrString: false, isAllOfIntOrString: false };
+
+function checkValueKeywords(
+  schema: JsonSchema,
+  forms: IntOrStringForms,
+  path: string,
+  errors: FieldErrors,
+): void {
+  const { anyOf, allOf, oneOf, not, pattern } = schema;
+  for (const [index, part] of (forms.isIntOrString ? [] : anyOf).entries()) {
+    checkNested(part, noForm, keyPath(childPath(path, "anyOf"), index), errors);
+  }
+  for (const [index, part] of allOf.entries()) {
+    const form = { ...noForm, isIntOrString: forms.isAllOfIntOrString && index === 0 };
+    checkNested(part, form, keyPath(childPath(path, "allOf"), index), errors);
+  }
+  for (const [index, part] of oneOf.entries()) {
+    checkNested(part, noForm, keyPath(childPath(path, "oneOf"), index), errors);
+  }
+  if (not !== undefined) checkNested(not, noForm, childPath(path, "not"), errors);
+  const problem = pattern === "" ? undefined : patternProblem(pattern);
+  if (problem !== undefined) {
+    const detail = `must be a valid regular expression, but isn't: ${problem}`;
+    errors.invalid(childPath(path, "pattern"), pattern, detail);
+  }
+}
+
+function checkNested(
+  schema: JsonSchema,
+  forms: IntOrStringForms,
+  path: string,
+  errors: FieldErrors,
+): void {
+  checkValueKeywords(schema, forms, path, errors);
+  if (schema.items !== undefined) {
+    checkNested(schema.items, noForm, childPath(path, "items"), errors);
+  }
+  for (const [name, property] of schema.properties) {
+    checkNested(property, noForm, keyPath(childPath(path, "properties"), name), errors);
+  }
+  for (const [keyword, rule] of forbiddenKeywords(schema)) {
+    errors.forbidden(childPath(path, keyword), `must be ${rule} to be structural`);
+  }
+  if (schema.properties.has("metadata")) {
+    const place = keyPath(childPath(path, "properties"), "metadata");
+    errors.forbidden(place, "must not be specified in a nested context");
+  }
+}
+
+type Rule = "empty" | "undefined" | "false";
+
+function forbiddenKeywords(schema: JsonSchema): readonly (readonly [string, Rule])[] {
+  const { raw, additionalProperties } = schema;
+  const present: readonly (readonly [string, Rule, boolean])[] = [
+    ["type", "empty", schema.type !== ""],
+    [
+      "additionalProperties",
+      "undefined",
+      additionalProperties !== undefined && additionalProperties !== false,
+    ],
+    ["default", "undefined", schema.default !== undefined],
+    ["title", "empty", raw["title"] !== undefined],
+    ["description", "empty", raw["description"] !== undefined],
+    ["nullable", "false", schema.nullable],
+    ["x-kubernetes-preserve-unknown-fields", "false", schema.preservesUnknownFields],
+    ["x-kubernetes-embedded-resource", "false", schema.isEmbeddedResource],
+    ["x-kubernetes-int-or-string", "false", schema.isIntOrString],
+    ["x-kubernetes-list-map-keys", "empty", schema.listMapKeys.length > 0],
+    ["x-kubernetes-list-type", "undefined", schema.listType !== ""],
+    ["x-kubernetes-map-type", "undefined", schema.mapType !== ""],
+    ["x-kubernetes-validations", "empty", schema.rules.length > 0],
+  ];
+  return present.filter(([, , isThere]) => isThere).map(([keyword, rule]) => [keyword, rule]);
 }

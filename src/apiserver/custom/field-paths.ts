@@ -1,7 +1,22 @@
-// Paths of fields in the notation of rules and selectable fields: `.spec.name`, `['a.b'].c`. They
-// lead through a schema, and are refused where it has no such field.
-import { childPath, keyPath } from "./field-path.ts";
+// Paths of fields. Messages write them as Kubernetes does: `spec.ports[0].name`,
+// `metadata.annotations[example.com/key]`; no field at all is `<nil>`. Rules and selectable fields
+// write them as `.spec.name` or `['a.b'].c`; such a path is followed through a schema.
 import type { JsonSchema } from "./json-schema.ts";
+
+export const noPath = "<nil>";
+
+export function childPath(parent: string, name: string): string {
+  return parent === "" ? name : `${parent}.${name}`;
+}
+
+export function keyPath(parent: string, key: string | number): string {
+  return `${parent}[${key}]`;
+}
+
+/** Of a field in a schema: `properties[spec]`. */
+export function propertyPath(path: string, name: string): string {
+  return keyPath(childPath(path, "properties"), name);
+}
 
 export type FoundPath =
   | {
