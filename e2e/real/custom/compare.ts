@@ -102,12 +102,12 @@ function causeText(cause: unknown): string {
   return plain(`${String(reason)} ${String(field)}: ${String(message)}`);
 }
 
-/** The type of `self` has a name by chance, and so has an object without one. */
+/** The real server numbers the types of `self`. */
 function plain(text: string): string {
   return text.replace(/selfType\d+/g, "self");
 }
 
-/** Set by each server alone. */
+/** Fields that each server sets for itself. */
 const ownFields = new Set([
   "creationTimestamp",
   "deletionTimestamp",

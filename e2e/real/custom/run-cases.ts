@@ -15,10 +15,10 @@ export interface CaseReport {
 
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/** A new definition is not used for two seconds, on both servers; and some for the machine. */
+/** Both servers delay objects of a new definition by two seconds; the rest is for slow machines. */
 const settleMs = 4000;
 
-/** The real server puts an end to an expression's compilation when there are too many at once. */
+/** The real server stops compiling when a definition has too many rules. */
 const rulesAtOnce = 60;
 
 export async function compareDefinitions(servers: AskedServers): Promise<CaseReport> {

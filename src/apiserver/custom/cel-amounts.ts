@@ -4,6 +4,9 @@ import type { CelFunctions } from "./cel-functions.ts";
 /** Nine digits after the point: quantities keep no more. */
 const scale = 1_000_000_000n;
 
+/** Longer texts are refused: parsing their digits takes more than linear time. */
+const amountMaxLength = 1_000;
+
 const quantityPattern =
   /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,3}))?$/;
 const decimalExponents: Readonly<Record<string, number>> = {
@@ -125,7 +128,7 @@ function toQuantity(text: string): Quantity {
 }
 
 function parseQuantity(text: string): Quantity | undefined {
-  const found = quantityPattern.exec(text);
+  const found = text.length > amountMaxLength ? null : quantityPattern.exec(text);
   if (found === null) return undefined;
   const [, signText, amount = "", suffix = "", exponent] = found;
   const [whole = "", fraction = ""] = amount.split(".");
@@ -154,7 +157,7 @@ function toSemver(text: string): Semver {
 }
 
 function parseSemver(text: string): Semver | undefined {
-  const found = semverPattern.exec(text);
+  const found = text.length > amountMaxLength ? null : semverPattern.exec(text);
   if (found === null) return undefined;
   const [, major = "", minor = "", patch = "", pre] = found;
   const parts = pre?.split(".") ?? [];

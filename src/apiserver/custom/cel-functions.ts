@@ -1,5 +1,5 @@
-// The functions that Kubernetes and CEL's extensions have and the library has not, or has otherwise:
-// positions in a text count code points, and patterns run on RE2.
+// Functions of Kubernetes and of CEL's extensions that the library lacks, and replacements for some of
+// its own: positions in a text count code points, and patterns run on RE2.
 import { isDeepStrictEqual } from "node:util";
 import {
   dns1035Label,
@@ -16,7 +16,7 @@ import { readSchema } from "./json-schema.ts";
 /** By signature, in the notation of the library. Handlers get values of the types it names. */
 export type CelFunctions = Readonly<Record<string, (...args: never[]) => unknown>>;
 
-/** What a handler needs of its surroundings. */
+/** Given to the handlers by cel.ts. */
 export interface CelSurroundings {
   /** Counts work beyond the size of the arguments; throws when there was too much. */
   charge(units: number): void;
@@ -27,7 +27,7 @@ export interface CelSurroundings {
 
 type List = readonly unknown[];
 
-/** What the library has under these names is not used: see `celFunctions`. */
+/** Methods of the library that are replaced; see `celFunctions`. */
 export const replacedMethods: ReadonlySet<string> = new Set([
   "getDayOfYear",
   "indexOf",
@@ -164,7 +164,7 @@ function substring(text: string, from: bigint, to: bigint): string {
   return characters.slice(Number(from), Number(to)).join("");
 }
 
-/** The longest text that `replace` makes: what one request could hold. */
+/** The longest text that `replace` makes; a request holds no more. */
 const replacedMaxLength = 3 * 1024 * 1024;
 
 function replace(text: string, from: string, to: string, limit: bigint): string {
@@ -354,7 +354,7 @@ function openApi(format: string, problem: string): NameRule {
   return (text) => (isOfFormat(schema, text) ? [] : [problem]);
 }
 
-/** Numbers are equal across types; all else as its own type has it. */
+/** Numbers are equal across types; other values only within their type. */
 export function equalValues(a: unknown, b: unknown): boolean {
   if (isNumber(a) && isNumber(b) && typeof a !== typeof b) return Number(a) === Number(b);
   if (Array.isArray(a)) {

@@ -1,5 +1,5 @@
-// CEL's macros that the library has not: those with two variables, `sortBy`, `optMap`, and `has` of
-// any operand. A macro evaluates its arguments itself, once for each entry of its receiver.
+// Macros of CEL that the library lacks: those with two variables, `sortBy`, `optMap`, and `has` of any
+// operand. A macro evaluates its arguments itself, once for each entry of its receiver.
 import { order } from "./cel-functions.ts";
 
 /** A node of the library's syntax tree, as far as macros and metering need it. */
@@ -53,12 +53,12 @@ export interface Macro {
 
 type Entry = readonly [key: unknown, value: unknown];
 
-/** What one body says about an entry. */
+/** Evaluates a body for an entry. */
 type Ask = (entry: Entry, body?: number) => unknown;
 
 interface Fold {
   readonly variables: 1 | 2;
-  /** The type of the whole, from those of the bodies. */
+  /** The type of the result, from the types of the bodies. */
   type(bodies: readonly CelType[], checker: Checker): CelType;
   run(entries: readonly Entry[], ask: Ask): unknown;
 }

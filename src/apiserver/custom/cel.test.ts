@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { escapedName, type Outcome, RuleScope } from "./cel.ts";
+import { escapedName, type Outcome, type RuleScope, RuleTypes } from "./cel.ts";
 import { readSchema } from "./json-schema.ts";
 
 const schema = {
@@ -34,8 +34,13 @@ const json = {
 
 const workLimit = 1_000_000;
 
+function scopeOf(raw: Record<string, unknown>): RuleScope | undefined {
+  const read = readSchema(raw);
+  return new RuleTypes(read, { isResource: false }).scopeOf(read);
+}
+
 function runOn(raw: Record<string, unknown>, value: unknown, source: string): Outcome {
-  const scope = RuleScope.of(readSchema(raw), false);
+  const scope = scopeOf(raw);
   if (scope === undefined) throw new Error("the schema has no type");
   const compiled = scope.compile(source, { hasOptionalOldSelf: false });
   if ("problem" in compiled) return { error: compiled.problem, isOverLimit: false, work: 0 };
@@ -132,7 +137,7 @@ describe("an expression", () => {
   });
 
   it("reports whether it uses oldSelf", () => {
-    const scope = RuleScope.of(readSchema(schema), false);
+    const scope = scopeOf(schema);
     const uses = (source: string) => {
       const compiled = scope?.compile(source, { hasOptionalOldSelf: false });
       return compiled !== undefined && "expression" in compiled && compiled.expression.usesOldSelf;
@@ -205,6 +210,10 @@ describe("a hostile expression ends at the limit of work", () => {
     ["comparisons of long lists", "self.list.all(a, self.texts == self.texts)"],
     ["membership in long lists", "self.texts.all(t, t in self.texts)"],
     ["a variable of an outer loop", "[self.texts].all(t, self.list.all(a, t == t))"],
+    [
+      "comparisons inside of map literals",
+      "[self.texts + []].all(t, self.list.all(a, {'k': t} == {'k': self.texts}))",
+    ],
     ["pairs of all items", "self.texts.distinct().size() > 0"],
     ["a long range", "lists.range(1000000).all(a, true)"],
     ["a long message", "'%s'.format([self.list.map(a, self.text)]).size() > 0"],
@@ -222,6 +231,14 @@ describe("a hostile expression ends at the limit of work", () => {
     ["calls", `'a'${".trim()".repeat(5_000)} == 'a'`],
   ])("or is refused when it nests too deep: %s", (_, source) => {
     expect(runOn(raw, value, source).error).toMatch(/limit exceeded|Exceeded|call stack/);
+  });
+
+  it("has no types when a definition has too many of them", () => {
+    const many = Array.from({ length: 2_100 }, (_, index) => [
+      `f${index}`,
+      { type: "object", properties: { [`g${index}`]: { type: "string" } } },
+    ]);
+    expect(scopeOf({ type: "object", properties: Object.fromEntries(many) })).toBeUndefined();
   });
 
   it("takes as much work for each run", () => {

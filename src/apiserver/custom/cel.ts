@@ -1,53 +1,20 @@
-// The rules of CustomResourceDefinitions in CEL: types from schemas, values from JSON, compiled
-// expressions that run within a bound of work. Only this file imports the CEL library.
-//
-// Rules come from anyone who may write a definition. The library has no bound on work, so every node
-// of a syntax tree is metered: each evaluation costs one unit, and each value that an operator or a
-// function reads costs its size. See docs/decisions/cel.md.
+// The rules of CustomResourceDefinitions in CEL: types from schemas, values from JSON, and compiled
+// expressions that run within a bound of work. Only this file imports the CEL library, see
+// docs/decisions/cel.md.
 import { Environment, Optional } from "@marcbachmann/cel-js";
 import { Duration } from "@marcbachmann/cel-js/evaluator";
 import { parseGoNanos } from "../../environment/go-duration.ts";
 import { isJsonObject } from "../kinds/fields.ts";
 import { amountFunctions, Quantity, Semver } from "./cel-amounts.ts";
-import {
-  celFunctions,
-  equalValues,
-  NamedFormat,
-  replacedMethods,
-  replacementOf,
-} from "./cel-functions.ts";
-import { type CelNode, celMacros, hasMacro, type Macro } from "./cel-macros.ts";
+import { celFunctions, equalValues, NamedFormat } from "./cel-functions.ts";
+import { type CelNode, celMacros } from "./cel-macros.ts";
+import { limitReached, meter, Preparation } from "./cel-metering.ts";
 import { Cidr, Ip, networkFunctions, Url } from "./cel-network.ts";
-import { patternProblem, runes } from "./go-texts.ts";
+import { runes } from "./go-texts.ts";
 import { type JsonSchema, readSchema } from "./json-schema.ts";
 
 /** cel-go refuses longer expressions, in code points. */
 const expressionMaxLength = 100_000;
-
-/** Levels of a syntax tree; each takes several frames of the stack. */
-const maxLevels = 600;
-
-/** An error takes a stack trace and an excerpt of the source. */
-const errorUnits = 100;
-
-/** Characters of a text that cost as much as one item of a list. */
-const charactersPerUnit = 10;
-
-class WorkLimitError extends Error {
-  override readonly name = "WorkLimitError";
-  readonly code = "CEL_WORK";
-}
-
-const limitReached = new WorkLimitError("operation cancelled: actual cost limit exceeded");
-
-/** What the running expression may still do. Expressions do not nest, so there is one meter. */
-const meter = {
-  left: 0,
-  charge(units: number): void {
-    this.left -= units;
-    if (this.left < 0) throw limitReached;
-  },
-};
 
 export interface Outcome {
   readonly value?: unknown;
@@ -66,23 +33,15 @@ export type Compilation =
   | { readonly expression: Expression; readonly type: string }
   | { readonly problem: string };
 
-/** The values and types that rules of one schema see. */
+/** The type of `self` in the rules of one schema, and its values. */
 export class RuleScope {
-  /** Has `self`. */
-  readonly #environment: Environment;
+  readonly #types: Environment;
   readonly #shape: Shape;
   /** By the type of `oldSelf`, which is optional in some rules. */
   readonly #environments = new Map<string, Environment>();
 
-  /** Undefined when the schema has no type, so rules cannot refer to its values. */
-  static of(schema: JsonSchema, isResource: boolean): RuleScope | undefined {
-    const environment = kubernetesEnvironment().clone();
-    const shape = new Shapes(environment).shapeOf(schema, isResource);
-    return shape && new RuleScope(environment, shape);
-  }
-
-  private constructor(environment: Environment, shape: Shape) {
-    this.#environment = environment.registerVariable("self", shape.type);
+  constructor(types: Environment, shape: Shape) {
+    this.#types = types;
     this.#shape = shape;
   }
 
@@ -102,7 +61,7 @@ export class RuleScope {
     const oldSelf = options.hasOptionalOldSelf ? `optional<${type}>` : type;
     const environment =
       this.#environments.get(oldSelf) ??
-      this.#environment.clone().registerVariable("oldSelf", oldSelf);
+      this.#types.clone().registerVariable("self", type).registerVariable("oldSelf", oldSelf);
     this.#environments.set(oldSelf, environment);
     return compile(source, environment);
   }
@@ -198,176 +157,53 @@ function describe(error: unknown): Described {
   };
 }
 
-/** How the value of a node is used: as a whole, whatever its size, or only a part of it. */
-type Use = "read" | "selected";
-
-/** Operators that look at all of their operands. */
-const reading: ReadonlySet<string> = new Set("== != in + - * / % < <= > >= !_ -_".split(" "));
-
-/** Meters a syntax tree, and replaces what Kubernetes has otherwise than the library. */
-class Preparation {
-  readonly #source: string;
-  #usesOldSelf = false;
-  /** An error passes many nodes on its way up; its cost is charged once. */
-  #charged: unknown;
-
-  constructor(source: string) {
-    this.#source = source;
-  }
-
-  get usesOldSelf(): boolean {
-    return this.#usesOldSelf;
-  }
-
-  prepare(node: CelNode, use: Use, level: number): void {
-    if (level > maxLevels) throw new Error(`expression recursion limit exceeded: ${maxLevels}`);
-    this.#meter(node, use);
-    const { alternate, macro } = node.meta;
-    const next = level + 1;
-    if (alternate !== undefined) this.prepare(alternate, use, next);
-    else if (macro !== undefined) this.#prepareMacro(node, macro, next);
-    else this.#prepareArguments(node, next);
-  }
-
-  #prepareArguments(node: CelNode, level: number): void {
-    const { op, args } = node;
-    if (op === "id") this.#usesOldSelf ||= args === "oldSelf";
-    if (op === "rcall") {
-      this.#replaceMethod(node);
-      if (isCallOf(node, "format")) allowMixedItems(node);
-    }
-    if (op === "comprehension") {
-      const { iterable, init, step } = args as Record<string, CelNode>;
-      for (const [part, use] of [
-        [iterable, "read"],
-        [init, "selected"],
-        [step, "selected"],
-      ] as const) {
-        if (part !== undefined) this.prepare(part, use, level);
-      }
-      return;
-    }
-    const isReader = reading.has(op) || op === "call" || op === "rcall";
-    for (const child of nodesIn(args)) this.prepare(child, isReader ? "read" : "selected", level);
-  }
-
-  #prepareMacro(node: CelNode, macro: object, level: number): void {
-    if (node.op === "call" && isCallOf(node, "has")) {
-      const [field] = nodesIn(node.args);
-      if (field !== undefined) {
-        const has = hasMacro(field);
-        node.setMeta("macro", has);
-        this.prepare(field, "selected", level);
-      }
-      return;
-    }
-    const own = macro as Partial<Macro>;
-    if (own.bodies !== undefined && own.receiver !== undefined) {
-      this.prepare(own.receiver, "read", level);
-      for (const body of own.bodies) this.prepare(body, "selected", level);
-      return;
-    }
-    for (const child of nodesIn(Object.values(macro).filter((one) => one !== node))) {
-      this.prepare(child, "selected", level);
-    }
-  }
-
-  /** Methods of the library that are not as in Go get another name; see `replacedMethods`. */
-  #replaceMethod({ args }: CelNode): void {
-    if (!Array.isArray(args)) return;
-    const [method, , given] = args;
-    if (!replacedMethods.has(method)) return;
-    args[0] = replacementOf(method);
-    const [pattern] = nodesIn(given);
-    if (method !== "matches" || pattern?.op !== "value" || typeof pattern.args !== "string") return;
-    const problem = patternProblem(pattern.args);
-    if (problem !== undefined) throw new Error(`invalid matches argument: ${problem}`);
-  }
-
-  #meter(node: CelNode, use: Use): void {
-    const sourceLength = this.#source.length;
-    let evaluate = node.evaluate;
-    const metered: CelNode["evaluate"] = (evaluator, _, context) => {
-      meter.charge(1);
-      try {
-        const value = evaluate.call(node, evaluator, node, context);
-        if (use === "read") meter.charge(sizeOf(value));
-        return value;
-      } catch (error) {
-        if (error !== limitReached && error !== this.#charged) {
-          this.#charged = error;
-          meter.left -= errorUnits + sourceLength / charactersPerUnit;
-        }
-        throw error;
-      }
-    };
-    // The library replaces the function of a node when it first runs.
-    Object.defineProperty(node, "evaluate", {
-      get: () => metered,
-      set: (next: CelNode["evaluate"]) => {
-        evaluate = next;
-      },
-    });
-  }
-}
-
-/** The list that `format` gets may have items of several types. */
-function allowMixedItems({ args }: CelNode): void {
-  const [, list] = nodesIn(args);
-  if (list?.op !== "list") return;
-  const check: Macro["typeCheck"] = (checker, _, context) => {
-    for (const item of nodesIn(list.args)) checker.check(item, context);
-    return checker.getType("list<dyn>");
-  };
-  list.setMeta("check", check);
-}
-
-function isCallOf({ args }: CelNode, name: string): boolean {
-  return Array.isArray(args) && args[0] === name;
-}
-
-function nodesIn(args: unknown): readonly CelNode[] {
-  if (Array.isArray(args)) return args.flatMap(nodesIn);
-  const isNode = typeof args === "object" && args !== null && "evaluate" in args && "op" in args;
-  return isNode ? [args as CelNode] : [];
-}
-
-const sizes = new WeakMap<object, number>();
-
-/**
- * How much there is to read in a value, one for each item at any depth. A part that occurs twice
- * counts twice, because comparing reads it twice.
- */
-function sizeOf(value: unknown): number {
-  if (typeof value === "string") return value.length / charactersPerUnit;
-  if (value instanceof Uint8Array) return value.length / charactersPerUnit;
-  if (typeof value !== "object" || value === null) return 0;
-  const isMap = value instanceof Map;
-  if (!isMap && !Array.isArray(value)) return 0;
-  const known = sizes.get(value);
-  if (known !== undefined) return known;
-  let size = 0;
-  for (const item of value.values()) size += 1 + sizeOf(item);
-  sizes.set(value, size);
-  return size;
-}
-
 /** How values of one schema are called in CEL, and how they are made from JSON. */
 interface Shape {
   readonly type: string;
   convert(json: unknown): unknown;
 }
 
-/** Makes the types of a schema in an environment. */
-class Shapes {
-  readonly #environment: Environment;
-  #objects = 0;
+/** Different object types in one definition; the library compares each new one with all others. */
+const maxObjectTypes = 2_000;
 
-  constructor(environment: Environment) {
-    this.#environment = environment;
+/** The types of a schema and of all below it. One environment has them all, because it is large. */
+export class RuleTypes {
+  readonly #environment = kubernetesEnvironment().clone();
+  /** Undefined for schemas without a type. */
+  readonly #shapes = new Map<JsonSchema, Shape | undefined>();
+  /** By their fields; schemas with the same fields share a type. */
+  readonly #objectTypes = new Map<string, ObjectType>();
+
+  constructor(schema: JsonSchema, { isResource }: { readonly isResource: boolean }) {
+    this.#declare(schema, isResource);
   }
 
-  shapeOf(schema: JsonSchema, isResource: boolean): Shape | undefined {
+  /** Undefined when the schema has no type, so rules cannot refer to its values. */
+  scopeOf(schema: JsonSchema): RuleScope | undefined {
+    const shape = this.#isTooLarge ? undefined : this.#shapes.get(schema);
+    return shape && new RuleScope(this.#environment, shape);
+  }
+
+  get #isTooLarge(): boolean {
+    return this.#objectTypes.size > maxObjectTypes;
+  }
+
+  #declare(schema: JsonSchema, isResource: boolean): void {
+    this.#shapeOf(schema, isResource);
+    const { items, additionalProperties, properties } = schema;
+    for (const below of [items, additionalProperties, ...properties.values()]) {
+      if (typeof below === "object") this.#declare(below, below.isEmbeddedResource);
+    }
+  }
+
+  #shapeOf(schema: JsonSchema, isResource = schema.isEmbeddedResource): Shape | undefined {
+    if (this.#shapes.has(schema)) return this.#shapes.get(schema);
+    const shape = this.#isTooLarge ? undefined : this.#makeShape(schema, isResource);
+    this.#shapes.set(schema, shape);
+    return shape;
+  }
+
+  #makeShape(schema: JsonSchema, isResource: boolean): Shape | undefined {
     if (schema.isIntOrString) return { type: "dyn", convert: wholeNumber };
     switch (schema.type) {
       case "array":
@@ -388,7 +224,7 @@ class Shapes {
   }
 
   #arrayShape({ items }: JsonSchema): Shape | undefined {
-    const item = items && this.shapeOf(items, items.isEmbeddedResource);
+    const item = items && this.#shapeOf(items);
     return (
       item && {
         type: `list<${item.type}>`,
@@ -405,7 +241,7 @@ class Shapes {
     if (typeof additionalProperties === "object") return this.#mapShape(additionalProperties);
     const fields = new Map<string, { readonly name: string; readonly shape: Shape }>();
     for (const [name, own] of properties) {
-      const shape = this.shapeOf(own, own.isEmbeddedResource);
+      const shape = this.#shapeOf(own);
       const escaped = escapedName(name);
       if (shape !== undefined && escaped !== undefined) fields.set(name, { name: escaped, shape });
     }
@@ -413,7 +249,7 @@ class Shapes {
   }
 
   #mapShape(values: JsonSchema): Shape | undefined {
-    const value = this.shapeOf(values, values.isEmbeddedResource);
+    const value = this.#shapeOf(values);
     return (
       value && {
         type: `map<string, ${value.type}>`,
@@ -425,17 +261,11 @@ class Shapes {
     );
   }
 
-  /** The library keeps the names of types for good, so names are used again by each schema. */
   #namedShape(
     fields: ReadonlyMap<string, { readonly name: string; readonly shape: Shape }>,
   ): Shape {
-    this.#objects += 1;
-    const type = `object${this.#objects}`;
-    const ObjectValue = class extends Map<string, unknown> {};
-    const types = [...fields.values()].map(({ name, shape }) => [name, shape.type]);
-    this.#environment
-      .registerType(type, { ctor: ObjectValue, fields: Object.fromEntries(types) })
-      .registerOperator(`${type} == ${type}`, equalValues);
+    const types = [...fields.values()].map(({ name, shape }) => [name, shape.type] as const);
+    const { type, ObjectValue } = this.#objectType(types);
     return {
       type,
       convert: (json) => {
@@ -450,6 +280,25 @@ class Shapes {
       },
     };
   }
+
+  /** The library keeps the names of types for good, so each definition uses the same names. */
+  #objectType(fields: readonly (readonly [string, string])[]): ObjectType {
+    const key = JSON.stringify(fields);
+    const known = this.#objectTypes.get(key);
+    if (known !== undefined) return known;
+    const type = `object${this.#objectTypes.size}`;
+    const made = { type, ObjectValue: class extends Map<string, unknown> {} };
+    this.#objectTypes.set(key, made);
+    this.#environment
+      .registerType(type, { ctor: made.ObjectValue, fields: Object.fromEntries(fields) })
+      .registerOperator(`${type} == ${type}`, equalValues);
+    return made;
+  }
+}
+
+interface ObjectType {
+  readonly type: string;
+  readonly ObjectValue: new () => Map<string, unknown>;
 }
 
 function wholeNumber(json: unknown): unknown {

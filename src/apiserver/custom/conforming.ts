@@ -13,7 +13,7 @@ import { cleanEmbedded } from "./embedded-resources.ts";
 import { childPath, keyPath } from "./field-paths.ts";
 import { fieldSchema, type JsonSchema } from "./json-schema.ts";
 
-/** Drops what the schema does not know, in the object, its metadata, and objects inside it. */
+/** Removes unknown fields of the object, of its metadata, and of embedded objects. */
 export function conformTo(schema: JsonSchema, document: JsonObject): Conformed {
   const value = copyJson(document);
   const unknownFields: string[] = [];
@@ -28,24 +28,24 @@ export function conformTo(schema: JsonSchema, document: JsonObject): Conformed {
   return { value, unknownFields };
 }
 
-/** Kept in every resource, embedded or not, whatever its schema says. */
+/** Kept in every resource, embedded or not, even if its schema lacks them. */
 const metaFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
-/** Gives the paths of what was removed, in order of their names. */
+/** Returns the paths of removed fields, sorted. */
 function pruneObject(object: JsonObject, schema: JsonSchema): readonly string[] {
   const removed: string[] = [];
   prune(object, { ...schema, isEmbeddedResource: true }, { path: "", removed });
   return removed.sort();
 }
 
-/** As far as a value alone can be pruned: a default in a schema. */
+/** For a value that is not a resource: a default in a schema. */
 export function pruneValue(value: unknown, schema: JsonSchema): readonly string[] {
   const removed: string[] = [];
   prune(value, schema, { path: "", removed });
   return removed;
 }
 
-/** A null that may not be one goes, unless a default will take its place. */
+/** Removes nulls of fields that are not nullable, unless a default replaces them. */
 function pruneNulls(value: unknown, schema: JsonSchema | undefined): void {
   if (Array.isArray(value)) {
     for (const item of value) pruneNulls(item, schema?.items);

@@ -28,9 +28,9 @@ import {
 import { type JsonSchema, readSchema } from "./json-schema.ts";
 import { ObjectRules } from "./object-validation.ts";
 
-/** What changes while the definition itself stays the same. */
+/** State of a definition that changes without a change of its spec. */
 export interface DefinitionState {
-  /** Throws while the definition is being deleted; waits while it is very young. */
+  /** Throws while the definition is being deleted; waits while it is new. */
   admitCreate(
     kind: { readonly group: string; readonly resource: string },
     name: string,
@@ -122,13 +122,13 @@ function stepsOf(path: string): readonly string[] {
   return path.replace(/^\./, "").split(".");
 }
 
-/** A status that was there stays; one that was not does not come in this way. */
+/** The status can be neither changed nor added by an update of the object. */
 function keepStatus(object: KubeObject, current: KubeObject): void {
   if (Object.hasOwn(current, "status")) object["status"] = current["status"];
   else delete object["status"];
 }
 
-/** Everything but the status is as it was, labels and annotations too. */
+/** An update of the status changes nothing else, not even labels and annotations. */
 function takeStatusOnly(object: KubeObject, current: KubeObject): void {
   const { status } = object;
   const hasStatus = Object.hasOwn(object, "status");
@@ -142,14 +142,14 @@ function takeStatusOnly(object: KubeObject, current: KubeObject): void {
   else delete object["status"];
 }
 
-/** The generation counts changes of everything but the metadata; an empty list is not none. */
+/** The generation counts changes of everything but metadata; an empty list differs from none. */
 function sameContent(object: KubeObject, current: KubeObject): boolean {
   const { metadata: _, ...content } = object;
   const { metadata: __, ...before } = current;
   return isDeepStrictEqual(content, before);
 }
 
-/** The lab calls no webhooks, so there is only one version it can show. */
+/** Webhooks are not called, so only the stored version can be shown. */
 function refuseUse(definition: KubeObject, version: DefinitionVersion): void {
   const strategy = textAt(definition, "spec", "conversion", "strategy");
   if (strategy !== "Webhook" || version.isStorage) return;

@@ -26,19 +26,19 @@ export interface DefinitionControllerOptions {
   readonly timers: Timers;
   readonly log: Log;
   /**
-   * Between the acceptance of names and being established. Real servers wait 5 s where there are
-   * several of them, so that all have heard of the definition before anybody uses it.
+   * Between accepted names and Established. Real servers wait 5 s where there are
+   * several of them, so that all know the definition before it is used.
    */
   readonly establishingDelayMs: number;
 }
 
-/** After a step that failed: the storage was not there, or objects would not go. */
+/** After a failed step: storage was not available, or objects could not be deleted. */
 const retryMs = 5000;
 
 export class DefinitionController {
   readonly #options: DefinitionControllerOptions;
   readonly #stopping = new AbortController();
-  /** Names of definitions whose end, or whose beginning, is being waited for. */
+  /** Names of definitions that are being deleted, or established. */
   readonly #finalizing = new Set<string>();
   readonly #establishing = new Set<string>();
 
@@ -51,7 +51,7 @@ export class DefinitionController {
     this.#stopping.abort();
   }
 
-  /** Takes each definition one step further; another change of it will bring the next. */
+  /** Takes each definition one step further; the change of its status brings the next. */
   async sync(
     definitions: readonly KubeObject[],
     storageKindOf: (definition: KubeObject) => ResourceKind | undefined,
@@ -85,7 +85,7 @@ export class DefinitionController {
   #begin(running: Set<string>, { metadata }: KubeObject, task: () => Promise<void>): void {
     if (running.has(metadata.name)) return;
     running.add(metadata.name);
-    // Never rejects: what fails is logged and tried again until the server stops.
+    // Never rejects: failures are logged and retried until the server stops.
     void this.#untilDone(task, metadata.name).finally(() => running.delete(metadata.name));
   }
 
@@ -98,9 +98,9 @@ export class DefinitionController {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        log.warn("A definition could not be taken further; trying again.", { name, error });
+        log.warn("cannot update a definition, retrying", { name, error });
       }
-      // The loop's own condition sees the abort.
+      // The condition of the loop checks the signal.
       await timers.sleep(retryMs, signal).catch(() => undefined);
     }
   }
@@ -139,7 +139,7 @@ export class DefinitionController {
     await this.#release(definition, outcome);
   }
 
-  /** Takes the finalizer away; without others the definition goes with it. */
+  /** Removes the finalizer, and the definition if it has no other. */
   async #release(
     definition: KubeObject,
     outcome: Omit<Condition, "lastTransitionTime">,
@@ -157,7 +157,7 @@ export class DefinitionController {
     await ignoreGone(removeObject(backend, { kind, namespace: undefined, name }, released));
   }
 
-  /** Undefined when it is gone, or another one by now. */
+  /** Undefined when it was deleted, or replaced by another of the same name. */
   async #update(
     definition: KubeObject,
     change: (current: KubeObject) => KubeObject,
@@ -199,7 +199,7 @@ function isSet(definition: KubeObject, condition: Omit<Condition, "lastTransitio
   );
 }
 
-/** Another server, or whoever deleted it, may have been faster. */
+/** Another server may have written or deleted it first. */
 async function ignoreGone<T>(write: Promise<T>): Promise<T | undefined> {
   try {
     return await write;
@@ -210,11 +210,14 @@ async function ignoreGone<T>(write: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** pkg/controller/finalizer: how often it looks, and how long before it begins again. */
+/** apiextensions pkg/controller/finalizer: interval of checks, and the time until it starts again. */
 const pollMs = 5000;
 const waitMs = 60_000;
 
-/** The condition Terminating after it: True when something is left. */
+/**
+ * Deletes all objects of a definition and waits until they are gone; some have finalizers. Returns the
+ * condition Terminating: True when objects are left.
+ */
 async function deleteInstances(options: {
   readonly backend: Backend;
   readonly timers: Timers;

@@ -1,5 +1,5 @@
-// Which of the names a definition asks for it gets: each is used once in a group. What was accepted
-// stays accepted, and what is in use elsewhere is refused in the condition NamesAccepted.
+// Decides the names of a definition. A name is used once in a group. Accepted names stay accepted; a name
+// of another definition is refused in the condition NamesAccepted.
 import { isDeepStrictEqual } from "node:util";
 import { objectAt } from "../kinds/fields.ts";
 import type { KubeObject } from "../kube-object.ts";
@@ -41,7 +41,7 @@ interface UsedNames {
   readonly kinds: ReadonlySet<string>;
 }
 
-/** What the definitions of the group have been accepted with. */
+/** The accepted names of all definitions of the group. */
 function namesInUse(definition: KubeObject, all: readonly KubeObject[]): UsedNames {
   const group = groupOf(definition);
   const names = all.filter((other) => groupOf(other) === group).map(acceptedNames);
@@ -96,7 +96,7 @@ function inUse(name: string): string {
   return `${JSON.stringify(name)} is already in use`;
 }
 
-/** Established once is established for good. */
+/** Established never becomes False again. */
 function establishedAfter(definition: KubeObject, decision: Decision): Decision {
   const old = conditionOf(definition, "Established");
   if (old?.status !== "True" && decision.status === "True") {

@@ -55,7 +55,7 @@ describe("a definition is refused", () => {
       [`${at}.type: Required value: must not be empty for specified object fields`],
     ],
     [
-      "when a pattern is none",
+      "when a pattern is invalid",
       field({ type: "string", pattern: "[a" }),
       [
         `${at}.pattern: Invalid value: "[a": must be a valid regular expression, but isn't: ` +
@@ -68,7 +68,7 @@ describe("a definition is refused", () => {
       [`${at}.default: Invalid value: 1:  in body should be greater than or equal to 5`],
     ],
     [
-      "when a choice says of which type something is",
+      "when a choice has a type",
       field({ type: "string", anyOf: [{ type: "string", description: "x" }] }),
       [
         `${at}.anyOf[0].description: Forbidden: must be empty to be structural`,
@@ -89,7 +89,7 @@ describe("a definition is refused", () => {
       ],
     ],
     [
-      "when a rule compares what cannot be told apart",
+      "when a rule compares items that cannot be matched",
       field({
         type: "array",
         maxItems: 5,
@@ -117,7 +117,7 @@ describe("a definition is refused", () => {
     expect(await refusals(shopDefinition(change))).toEqual(expected);
   });
 
-  it("when it changes what its objects are stored by", () =>
+  it("when it changes a part of the storage path", () =>
     inApiWorld(async (world) => {
       await install(world, shopDefinition());
       const stored = await world.call("GET", `${definitions}/shops.example.com`);
@@ -132,7 +132,7 @@ describe("a definition is refused", () => {
       );
     }));
 
-  it("when a version that objects were stored in goes", () =>
+  it("when a version with stored objects is removed", () =>
     inApiWorld(async (world) => {
       await install(world, shopDefinition());
       const stored = await world.call("GET", `${definitions}/shops.example.com`);

@@ -22,6 +22,7 @@ import { childPath, followPath, keyPath } from "./field-paths.ts";
 import { runes } from "./go-texts.ts";
 import { shownSchema, shownVersion } from "./internal-form.ts";
 import { type JsonSchema, readSchema } from "./json-schema.ts";
+import { ruleTypesOf } from "./rules.ts";
 import { checkDefaults, checkSchema, unsupportedKeyword } from "./schema-validation.ts";
 import { checkStructural } from "./structural-schema.ts";
 
@@ -101,7 +102,7 @@ function checkNames(names: DefinitionNames, path: string, errors: FieldErrors): 
   for (const [index, name] of names.categories.entries()) check(keyPath("categories", index), name);
 }
 
-/** Where objects are stored follows from these. */
+/** The path of objects in storage depends on these. */
 function checkImmutable(definition: KubeObject, current: KubeObject, errors: FieldErrors): void {
   const fields = isTrue(current, "Established")
     ? ["scope", "names.kind", "group", "names.plural"]
@@ -181,7 +182,7 @@ function checkVersions(
   if (shared.has("selectableFields")) checkSelectableFields(first, "spec.selectableFields", errors);
 }
 
-/** The parts that every version has, and has the same. */
+/** Parts that are equal in all versions. */
 function sharedParts(versions: readonly DefinitionVersion[]): ReadonlySet<string> {
   const parts = ["schema", "subresources", "additionalPrinterColumns", "selectableFields"];
   return new Set(
@@ -222,15 +223,15 @@ function checkVersionSchema(
   const structural = new FieldErrors();
   const unsupported = unsupportedKeyword(schema);
   if (unsupported === undefined) checkStructural(schema, place, structural);
-  if (structural.causes.length === 0 && unsupported === undefined) {
-    checkDefaults(schema, place, structural);
-  }
+  const isStructural = structural.causes.length === 0 && unsupported === undefined;
+  const types = isStructural ? ruleTypesOf(schema, { isResource: true }) : undefined;
+  if (isStructural) checkDefaults(schema, place, types, structural);
   errors.include(structural.causes);
   const context = {
     noDefaults: undefined,
     isInMeta: false,
     uncorrelatable: undefined,
-    compilesRules: structural.causes.length === 0 && unsupported === undefined,
+    types: structural.causes.length === 0 ? types : undefined,
     isRoot: true,
   };
   const found = errors.causes.length;
@@ -280,7 +281,7 @@ function checkDeprecation(version: DefinitionVersion, path: string, errors: Fiel
   }
 }
 
-/** The versions of ConversionReview that real servers speak. */
+/** The versions of ConversionReview that real servers support. */
 const reviewVersions = ["v1", "v1beta1"];
 
 function checkConversion(definition: KubeObject, errors: FieldErrors): void {

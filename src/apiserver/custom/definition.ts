@@ -199,7 +199,7 @@ export function approvalCondition(
   };
 }
 
-/** A state that has not changed is never refused. */
+/** An unchanged state is never refused. */
 export function approvalProblem(
   definition: KubeObject,
   current: KubeObject | undefined,

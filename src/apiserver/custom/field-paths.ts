@@ -25,7 +25,7 @@ export type FoundPath =
       readonly steps: readonly string[];
       readonly schema: JsonSchema;
     }
-  /** What is wrong with the path. */
+  /** The path is malformed or leads nowhere. */
   | { readonly problem: string };
 
 const stepPattern = /\.([^.[\]]+)|\['((?:[^'\\]|\\.)*)'\]/y;

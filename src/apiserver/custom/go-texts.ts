@@ -7,11 +7,11 @@ export function runes(text: string): readonly string[] {
   return Array.from(text);
 }
 
-/** The last one below the printable characters, and the one behind them in ASCII. */
+/** Below and above the printable characters of ASCII. */
 const lastControl = 0x1f;
 const deleteCharacter = 0x7f;
 
-/** As no URI may have one. */
+/** A URI with one is invalid. */
 export function hasControlCharacter(text: string): boolean {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -20,12 +20,12 @@ export function hasControlCharacter(text: string): boolean {
   return false;
 }
 
-/** So many compiled patterns are kept; a cluster's definitions together have some hundreds. */
+/** Compiled patterns that are kept; the definitions of a cluster have some hundreds. */
 const maxKept = 2000;
 
 const compiled = new Map<string, RE2JS>();
 
-/** What is wrong with the pattern, in Go's words; undefined when nothing is. */
+/** Go's error message for the pattern; undefined when it is valid. */
 export function patternProblem(pattern: string): string | undefined {
   try {
     compile(pattern);
@@ -41,7 +41,7 @@ export function matchesPattern(pattern: string, text: string): boolean {
   return compile(pattern).test(text);
 }
 
-/** All occurrences in the text, or the first so many. */
+/** The occurrences in the text, at most `limit`. */
 export function findPattern(pattern: string, text: string, limit: number): readonly string[] {
   const matcher = compile(pattern).matcher(text);
   const found: string[] = [];

@@ -8,13 +8,13 @@ import { Correlation } from "./correlation.ts";
 import { checkEmbedded } from "./embedded-resources.ts";
 import { childPath, keyPath, noPath } from "./field-paths.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { buildRules, checkRules, type RuleTree } from "./rules.ts";
+import { buildRules, checkRules, type RuleTree, ruleTypesOf } from "./rules.ts";
 import { checkValue, reportFailures } from "./value-validation.ts";
 
 export class ObjectRules {
   readonly #schema: JsonSchema;
   readonly #scale: ScalePaths | undefined;
-  /** Undefined until first needed: most servers never see an object of most kinds. */
+  /** Built when first needed: most servers see no object of most kinds. */
   #rules: { readonly tree: RuleTree | undefined } | undefined;
 
   constructor(schema: JsonSchema, scale: ScalePaths | undefined) {
@@ -57,7 +57,7 @@ export class ObjectRules {
     checkScaleStatus(object, this.#scale, errors);
   }
 
-  /** What was wrong before may stay wrong. */
+  /** Items that were repeated before may stay repeated. */
   #hasRepeated(current: KubeObject): boolean {
     const old = new FieldErrors();
     checkListTypes(this.#schema, current, "", old);
@@ -70,7 +70,9 @@ export class ObjectRules {
     before: Correlation | undefined,
     errors: FieldErrors,
   ): void {
-    this.#rules ??= { tree: buildRules(this.#schema, true) };
+    this.#rules ??= {
+      tree: buildRules(this.#schema, ruleTypesOf(this.#schema, { isResource: true })),
+    };
     const { tree } = this.#rules;
     if (tree === undefined) return;
     if (errors.causes.some(({ reason }) => blocking.has(reason))) {
@@ -85,7 +87,7 @@ export class ObjectRules {
   }
 }
 
-/** Rules could not be trusted with such a value. */
+/** Causes after which rules do not run. */
 const blocking: ReadonlySet<string> = new Set([
   "FieldValueNotSupported",
   "FieldValueRequired",
@@ -199,7 +201,7 @@ function pathOf(steps: readonly string[]): string {
   return `.${steps.join(".")}`;
 }
 
-/** Undefined when it is absent, or cannot be reached, which is an error of its own. */
+/** Undefined when it is absent or cannot be reached; the latter is reported. */
 function nested(
   object: KubeObject,
   steps: readonly string[],

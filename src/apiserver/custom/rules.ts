@@ -3,11 +3,11 @@
 // only where there is an old value.
 import type { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject } from "../kinds/fields.ts";
-import { type Compilation, type Expression, RuleScope, ValueError } from "./cel.ts";
+import { type Compilation, type Expression, type RuleScope, RuleTypes, ValueError } from "./cel.ts";
 import { type Correlation, counterpart } from "./correlation.ts";
 import { childPath, followPath, keyPath, noPath } from "./field-paths.ts";
 import { shownRule } from "./internal-form.ts";
-import type { JsonSchema, ValidationRule } from "./json-schema.ts";
+import { type JsonSchema, someSchema, type ValidationRule } from "./json-schema.ts";
 
 /**
  * Units of work for one rule, and for all rules on one object. They are the limits of Kubernetes
@@ -77,21 +77,29 @@ export interface RuleTree {
   readonly additional: RuleTree | undefined;
 }
 
-/** Undefined when there is no rule anywhere below. */
-export function buildRules(schema: JsonSchema, isResource: boolean): RuleTree | undefined {
-  const scope = schema.rules.length === 0 ? undefined : RuleScope.of(schema, isResource);
+/** Undefined when there is no rule in the schema or below it. */
+export function ruleTypesOf(
+  schema: JsonSchema,
+  options: { readonly isResource: boolean },
+): RuleTypes | undefined {
+  const hasRules = someSchema(schema, ({ rules }) => rules.length > 0);
+  return hasRules ? new RuleTypes(schema, options) : undefined;
+}
+
+/** Undefined when there is no rule in the schema or below it. */
+export function buildRules(schema: JsonSchema, types: RuleTypes | undefined): RuleTree | undefined {
+  if (types === undefined) return undefined;
+  const scope = schema.rules.length === 0 ? undefined : types.scopeOf(schema);
   const rules = scope === undefined ? [] : compileRules(schema, scope);
   const fields = new Map<string, RuleTree>();
   for (const [name, own] of schema.properties) {
-    const tree = buildRules(own, own.isEmbeddedResource);
+    const tree = buildRules(own, types);
     if (tree !== undefined) fields.set(name, tree);
   }
   const { items: itemSchema, additionalProperties } = schema;
-  const items = itemSchema && buildRules(itemSchema, itemSchema.isEmbeddedResource);
+  const items = itemSchema && buildRules(itemSchema, types);
   const additional =
-    typeof additionalProperties === "object"
-      ? buildRules(additionalProperties, additionalProperties.isEmbeddedResource)
-      : undefined;
+    typeof additionalProperties === "object" ? buildRules(additionalProperties, types) : undefined;
   const isEmpty = rules.length === 0 && fields.size === 0;
   if (isEmpty && items === undefined && additional === undefined) return undefined;
   return { schema, scope, rules, fields, items, additional };
@@ -298,7 +306,7 @@ export function checkRuleTexts(schema: JsonSchema, path: string, errors: FieldEr
 }
 
 export interface RuleContext {
-  readonly isRoot: boolean;
+  readonly types: RuleTypes;
   /** The schema from which on old and new items cannot be matched; undefined when they can. */
   readonly uncorrelatable: string | undefined;
 }
@@ -310,7 +318,7 @@ export function checkRuleExpressions(
   context: RuleContext,
   errors: FieldErrors,
 ): void {
-  const scope = RuleScope.of(schema, context.isRoot || schema.isEmbeddedResource);
+  const scope = context.types.scopeOf(schema);
   if (scope === undefined) {
     const detail = "failed to convert to declType for CEL validation rules";
     errors.invalid(childPath(path, "x-kubernetes-validations"), "", detail);

@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { copyOf, isJsonObject, objectAt, valueAt } from "../kinds/fields.ts";
+import type { RuleTypes } from "./cel.ts";
 import { pruneValue } from "./conforming.ts";
 import { checkEmbedded } from "./embedded-resources.ts";
 import { childPath, keyPath, noPath, propertyPath } from "./field-paths.ts";
@@ -11,16 +12,16 @@ import { type JsonSchema, readSchema, someSchema } from "./json-schema.ts";
 import { buildRules, checkRuleExpressions, checkRules, checkRuleTexts } from "./rules.ts";
 import { checkValue, reportFailures } from "./value-validation.ts";
 
-/** What the schemas above say about the one that is looked at. */
+/** From the schemas above. */
 interface SchemaContext {
-  /** Why there may be no default; undefined when there may. */
+  /** The reason why defaults are forbidden; undefined when they are allowed. */
   readonly noDefaults: string | undefined;
   /** In the type or metadata of a resource. */
   readonly isInMeta: boolean;
-  /** The schema from which on items cannot be told apart before and after a change. */
+  /** The schema from which on old and new items cannot be matched; undefined when they can. */
   readonly uncorrelatable: string | undefined;
-  /** Rules are compiled only where the whole schema is structural. */
-  readonly compilesRules: boolean;
+  /** Undefined where rules are not compiled: the schema has none, or is not structural. */
+  readonly types: RuleTypes | undefined;
   readonly isRoot: boolean;
 }
 
@@ -45,8 +46,9 @@ export function checkSchema(
   checkRuleTexts(schema, path, late);
   errors.include(late.causes);
   const isSound = own.causes.length + below.causes.length + late.causes.length === 0;
-  if (schema.rules.length > 0 && isSound && context.compilesRules) {
-    checkRuleExpressions(schema, path, context, errors);
+  const { types, uncorrelatable } = context;
+  if (schema.rules.length > 0 && isSound && types !== undefined) {
+    checkRuleExpressions(schema, path, { types, uncorrelatable }, errors);
   }
 }
 
@@ -123,7 +125,7 @@ function checkBelow(
     const below = propertyContext(schema, name, context);
     checkSchema(property, propertyPath(path, name), below, errors);
   }
-  const nested = { ...inner, compilesRules: false };
+  const nested = { ...inner, types: undefined };
   if (not !== undefined) checkSchema(not, childPath(path, "not"), nested, errors);
   for (const [keyword, parts] of Object.entries({
     allOf: schema.allOf,
@@ -217,7 +219,7 @@ function requireType(
   else errors.invalid(childPath(path, "type"), type, detail);
 }
 
-/** What is in a set is compared as a whole. */
+/** Items of a set are compared as a whole. */
 function checkSetItems(items: JsonSchema | undefined, path: string, errors: FieldErrors): void {
   const detail = "must be atomic as item of a list with x-kubernetes-list-type=set";
   const place = childPath(path, "items");
@@ -283,15 +285,26 @@ function checkNullable(schema: JsonSchema, path: string, errors: FieldErrors): v
   }
 }
 
-export function checkDefaults(schema: JsonSchema, path: string, errors: FieldErrors): void {
-  if (schema.default !== undefined) checkDefault(schema, childPath(path, "default"), errors);
-  if (schema.items !== undefined) checkDefaults(schema.items, childPath(path, "items"), errors);
-  for (const [name, property] of schema.properties) {
-    checkDefaults(property, propertyPath(path, name), errors);
+export function checkDefaults(
+  schema: JsonSchema,
+  path: string,
+  types: RuleTypes | undefined,
+  errors: FieldErrors,
+): void {
+  if (schema.default !== undefined) checkDefault(schema, childPath(path, "default"), types, errors);
+  const { items, properties } = schema;
+  if (items !== undefined) checkDefaults(items, childPath(path, "items"), types, errors);
+  for (const [name, property] of properties) {
+    checkDefaults(property, propertyPath(path, name), types, errors);
   }
 }
 
-function checkDefault(schema: JsonSchema, path: string, errors: FieldErrors): void {
+function checkDefault(
+  schema: JsonSchema,
+  path: string,
+  types: RuleTypes | undefined,
+  errors: FieldErrors,
+): void {
   const value = schema.default;
   const pruned = copyOf(value);
   pruneValue(pruned, schema);
@@ -306,7 +319,7 @@ function checkDefault(schema: JsonSchema, path: string, errors: FieldErrors): vo
   }
   const failures = checkValue(schema, value);
   reportFailures(failures, path, errors);
-  const rules = failures.length > 0 ? undefined : buildRules(schema, schema.isEmbeddedResource);
+  const rules = failures.length > 0 ? undefined : buildRules(schema, types);
   if (rules === undefined) return;
   for (const old of [value, undefined]) {
     const found = new FieldErrors();

@@ -54,7 +54,7 @@ function checkInvariants(
   checkMetaFields(schema, level, path, errors);
 }
 
-/** `anyOf: [{type: integer}, {type: string}]`, which may be said beside int-or-string. */
+/** `anyOf: [{type: integer}, {type: string}]`, which is allowed with int-or-string. */
 function isEitherType(anyOf: readonly JsonSchema[]): boolean {
   const raw = anyOf.map((schema) => schema.raw);
   return isDeepStrictEqual(raw, [{ type: "integer" }, { type: "string" }]);
@@ -139,7 +139,7 @@ interface Places {
   readonly keyword: string;
 }
 
-/** What a choice restricts must be specified outside of it. */
+/** Fields that a choice restricts must be specified outside of it. */
 function checkCompleteness(
   keywords: JsonSchema,
   schema: JsonSchema,
@@ -189,7 +189,7 @@ function textOf(cause: { readonly field?: string; readonly message: string }): s
   return `${cause.field}: ${cause.message}`;
 }
 
-/** Types in these two places say the same as int-or-string and are allowed. */
+/** Types in these two places mean int-or-string and are allowed. */
 interface IntOrStringForms {
   readonly isIntOrString: boolean;
   readonly isAllOfIntOrString: boolean;

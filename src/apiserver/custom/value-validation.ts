@@ -10,7 +10,7 @@ import { isOfFormat } from "./formats.ts";
 import { matchesPattern, runes } from "./go-texts.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
-/** `before` says what the value was; what is the same as before is not refused. */
+/** `before` is the old value; a part that equals it is not refused. */
 export function checkValue(
   schema: JsonSchema,
   value: unknown,
@@ -19,7 +19,7 @@ export function checkValue(
   return check(schema, value, { path: "", before }).failures;
 }
 
-/** `fit` counts what was in order, to find the best of several alternatives. */
+/** `fit` counts passed checks, to find the best of several alternatives. */
 interface Verdict {
   readonly failures: readonly ValueFailure[];
   readonly fit: number;
@@ -32,8 +32,8 @@ interface Place {
 
 function check(schema: JsonSchema, value: unknown, at: Place): Verdict {
   const verdict = checkAll(schema, value, at);
-  const isForgiven = verdict.failures.length > 0 && at.before?.isSame === true;
-  return isForgiven ? { failures: [], fit: verdict.fit } : verdict;
+  const isUnchanged = verdict.failures.length > 0 && at.before?.isSame === true;
+  return isUnchanged ? { failures: [], fit: verdict.fit } : verdict;
 }
 
 function checkAll(schema: JsonSchema, value: unknown, at: Place): Verdict {
@@ -67,7 +67,7 @@ class Tally {
     return { failures: this.#failures, fit: this.#fit };
   }
 
-  /** One keyword was looked at. */
+  /** One keyword was checked. */
   step(failures: readonly ValueFailure[], fit: number): void {
     this.merge({ failures, fit: fit + 1 });
   }
@@ -113,7 +113,7 @@ function checkChoices(schema: JsonSchema, value: unknown, at: Place): Verdict {
   return tally.verdict;
 }
 
-/** How many fit, and the first that does, or of those that do not the one that nearly did. */
+/** The number of alternatives that fit, and the best one. */
 function alternatives(
   schemas: readonly JsonSchema[],
   value: unknown,
@@ -221,7 +221,7 @@ function checkFieldCount(
   return [];
 }
 
-/** The kind and version of the object itself are never forgiven for being as before. */
+/** A wrong kind or version of the object is refused even if it is unchanged. */
 function isTypeField(path: string, field: string): boolean {
   return path === "" && (field === "kind" || field === "apiVersion");
 }
@@ -254,7 +254,7 @@ function jsonType(value: unknown): string {
   return isJsonObject(value) ? "object" : typeof value;
 }
 
-/** What Go decodes a number into. */
+/** The Go types of numbers. */
 const numberFormats: ReadonlyMap<string, string> = new Map([
   ["integer", "int64"],
   ["number", "float64"],
@@ -287,7 +287,7 @@ function checkNumber(schema: JsonSchema, value: number, path: string): readonly 
   ];
 }
 
-/** A value that its type cannot hold; a whole number where the type is one. */
+/** Whether the type can hold the value; integers must be whole. */
 function checkRange(
   { type, format }: JsonSchema,
   value: number,
