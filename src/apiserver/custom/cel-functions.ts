@@ -19,10 +19,10 @@ export type CelFunctions = Readonly<Record<string, (...args: never[]) => unknown
 /** Given to the handlers by cel.ts. */
 export interface CelSurroundings {
   /** Counts work beyond the size of the arguments; throws when there was too much. */
-  charge(units: number): void;
-  optional(value: unknown): unknown;
+  readonly charge: (units: number) => void;
+  readonly optional: (value: unknown) => unknown;
   /** A value as `%s` shows it; undefined for values it does not take. */
-  show(value: unknown): string | undefined;
+  readonly show: (value: unknown) => string | undefined;
 }
 
 type List = readonly unknown[];

@@ -9,7 +9,7 @@ export interface CelNode {
   readonly pos: number;
   readonly meta: { readonly alternate?: CelNode; readonly macro?: object };
   setMeta(key: string, value: unknown): CelNode;
-  evaluate(evaluator: Evaluator, node: CelNode, context: Context): unknown;
+  evaluate: (evaluator: Evaluator, node: CelNode, context: Context) => unknown;
 }
 
 export interface Evaluator {
@@ -59,8 +59,8 @@ type Ask = (entry: Entry, body?: number) => unknown;
 interface Fold {
   readonly variables: 1 | 2;
   /** The type of the result, from the types of the bodies. */
-  type(bodies: readonly CelType[], checker: Checker): CelType;
-  run(entries: readonly Entry[], ask: Ask): unknown;
+  readonly type: (bodies: readonly CelType[], checker: Checker) => CelType;
+  readonly run: (entries: readonly Entry[], ask: Ask) => unknown;
 }
 
 const bool: Fold["type"] = (_, checker) => checker.getType("bool");
@@ -126,12 +126,13 @@ export const celMacros: Readonly<Record<string, (call: MacroCall) => Macro>> = {
 };
 
 function quantified(entries: readonly Entry[], ask: Ask, decisive: boolean): boolean {
-  let failure: unknown;
+  let failure: Error | undefined;
   for (const entry of entries) {
     try {
       if (ask(entry) === decisive) return decisive;
     } catch (error) {
       // Another entry may still decide, as in an `||` of all of them.
+      if (!(error instanceof Error)) throw error;
       failure ??= error;
     }
   }

@@ -26,7 +26,7 @@ export interface Outcome {
 
 export interface Expression {
   readonly usesOldSelf: boolean;
-  run(variables: Readonly<Record<string, unknown>>, workLimit: number): Outcome;
+  readonly run: (variables: Readonly<Record<string, unknown>>, workLimit: number) => Outcome;
 }
 
 export type Compilation =
@@ -160,7 +160,7 @@ function describe(error: unknown): Described {
 /** How values of one schema are called in CEL, and how they are made from JSON. */
 interface Shape {
   readonly type: string;
-  convert(json: unknown): unknown;
+  readonly convert: (json: unknown) => unknown;
 }
 
 /** Different object types in one definition; the library compares each new one with all others. */
@@ -414,7 +414,7 @@ function makeEnvironment(): Environment {
     environment.registerType(`${name}Namespace`, Namespace);
     environment.registerConstant(name, `${name}Namespace`, new Namespace());
   }
-  const around = { charge: (units: number) => meter.charge(units), optional: Optional.of, show };
+  const around = { charge: (units: number) => meter.charge(units), optional: toOptional, show };
   const functions = {
     ...celFunctions(around),
     ...networkFunctions,
@@ -425,6 +425,10 @@ function makeEnvironment(): Environment {
     environment.registerFunction(signature, handler, { async: false });
   }
   return environment;
+}
+
+function toOptional(value: unknown): unknown {
+  return Optional.of(value);
 }
 
 /** As `%s` shows it; undefined for values of Kubernetes' own types. */
