@@ -12,7 +12,7 @@ import { deleteObject, removeObject } from "../verbs/delete.ts";
 import { readDeleteOptions } from "../verbs/delete-options.ts";
 import {
   approvalCondition,
-  type Condition,
+  type ConditionUpdate,
   cleanupFinalizer,
   conditionOf,
   isTrue,
@@ -34,6 +34,10 @@ export interface DefinitionControllerOptions {
 
 /** After a failed step: storage was not available, or objects could not be deleted. */
 const retryMs = 5000;
+
+/** apiextensions pkg/controller/finalizer: interval of checks, and the time until it starts again. */
+const pollMs = 5000;
+const waitMs = 60_000;
 
 export class DefinitionController {
   readonly #options: DefinitionControllerOptions;
@@ -60,7 +64,7 @@ export class DefinitionController {
       if (this.#stopping.signal.aborted) return;
       await this.#step(definition, definitions);
       const kind = storageKindOf(definition);
-      if (isDoomed(definition))
+      if (isBeingDeleted(definition))
         this.#begin(this.#finalizing, definition, () => this.#finalize(definition, kind));
       else if (isUnestablished(definition)) {
         this.#begin(this.#establishing, definition, () => this.#establish(definition));
@@ -140,10 +144,7 @@ export class DefinitionController {
   }
 
   /** Removes the finalizer, and the definition if it has no other. */
-  async #release(
-    definition: KubeObject,
-    outcome: Omit<Condition, "lastTransitionTime">,
-  ): Promise<void> {
+  async #release(definition: KubeObject, outcome: ConditionUpdate): Promise<void> {
     const { backend } = this.#options;
     const kind = customResourceDefinitionKind;
     const { name } = definition.metadata;
@@ -154,7 +155,10 @@ export class DefinitionController {
       return withCondition({ ...current, metadata: kept }, outcome, this.#now);
     });
     if (released === undefined || (released.metadata.finalizers ?? []).length > 0) return;
-    await ignoreGone(removeObject(backend, { kind, namespace: undefined, name }, released));
+    await ignoring(
+      ["NotFound", "Conflict"],
+      removeObject(backend, { kind, namespace: undefined, name }, released),
+    );
   }
 
   /** Undefined when it was deleted, or replaced by another of the same name. */
@@ -164,7 +168,8 @@ export class DefinitionController {
   ): Promise<KubeObject | undefined> {
     const store = this.#options.backend.store(customResourceDefinitionKind);
     const { name, uid } = definition.metadata;
-    const updated = await ignoreGone(
+    const updated = await ignoring(
+      ["NotFound", "Conflict"],
       store.update(undefined, name, (current) =>
         current.metadata.uid === uid ? change(current) : current,
       ),
@@ -173,15 +178,11 @@ export class DefinitionController {
   }
 }
 
-function terminating(
-  status: "True" | "False",
-  reason: string,
-  message: string,
-): Omit<Condition, "lastTransitionTime"> {
+function terminating(status: "True" | "False", reason: string, message: string): ConditionUpdate {
   return { type: "Terminating", status, reason, message };
 }
 
-function isDoomed({ metadata }: KubeObject): boolean {
+function isBeingDeleted({ metadata }: KubeObject): boolean {
   const isHeld = metadata.finalizers?.includes(cleanupFinalizer) === true;
   return metadata.deletionTimestamp !== undefined && isHeld;
 }
@@ -190,7 +191,7 @@ function isUnestablished(definition: KubeObject): boolean {
   return isTrue(definition, "NamesAccepted") && !isTrue(definition, "Established");
 }
 
-function isSet(definition: KubeObject, condition: Omit<Condition, "lastTransitionTime">): boolean {
+function isSet(definition: KubeObject, condition: ConditionUpdate): boolean {
   const old = conditionOf(definition, condition.type);
   return (
     old?.status === condition.status &&
@@ -199,20 +200,18 @@ function isSet(definition: KubeObject, condition: Omit<Condition, "lastTransitio
   );
 }
 
-/** Another server may have written or deleted it first. */
-async function ignoreGone<T>(write: Promise<T>): Promise<T | undefined> {
+/** Another server may have written or deleted the object first. */
+async function ignoring<T>(
+  reasons: readonly ("NotFound" | "Conflict")[],
+  write: Promise<T>,
+): Promise<T | undefined> {
   try {
     return await write;
   } catch (error) {
-    const isGone = error instanceof ApiError && ["NotFound", "Conflict"].includes(error.reason);
-    if (!isGone) throw error;
-    return undefined;
+    if (error instanceof ApiError && reasons.some((one) => one === error.reason)) return undefined;
+    throw error;
   }
 }
-
-/** apiextensions pkg/controller/finalizer: interval of checks, and the time until it starts again. */
-const pollMs = 5000;
-const waitMs = 60_000;
 
 /**
  * Deletes all objects of a definition and waits until they are gone; some have finalizers. Returns the
@@ -223,43 +222,29 @@ async function deleteInstances(options: {
   readonly timers: Timers;
   readonly kind: ResourceKind;
   readonly signal: AbortSignal;
-}): Promise<Omit<Condition, "lastTransitionTime">> {
+}): Promise<ConditionUpdate> {
   const { backend, timers, kind, signal } = options;
   const deletion = readDeleteOptions(undefined, new URLSearchParams());
   for (const { metadata } of await instancesOf(backend, kind)) {
     const { namespace, name } = metadata;
-    await ignoreNotFound(deleteObject(backend, { kind, namespace, name }, deletion));
+    await ignoring(["NotFound"], deleteObject(backend, { kind, namespace, name }, deletion));
   }
   const { clock }: { clock: Clock } = backend;
   const startedAt = clock.monotonicMs();
   while ((await instancesOf(backend, kind)).length > 0) {
     if (elapsedMs(startedAt, clock.monotonicMs()) >= waitMs) {
-      return {
-        type: "Terminating",
-        status: "True",
-        reason: "InstanceDeletionCheck",
-        message: "could not confirm zero CustomResources remaining: context deadline exceeded",
-      };
+      return terminating(
+        "True",
+        "InstanceDeletionCheck",
+        "could not confirm zero CustomResources remaining: context deadline exceeded",
+      );
     }
     await timers.sleep(pollMs, signal);
   }
-  return {
-    type: "Terminating",
-    status: "False",
-    reason: "InstanceDeletionCompleted",
-    message: "removed all instances",
-  };
+  return terminating("False", "InstanceDeletionCompleted", "removed all instances");
 }
 
 async function instancesOf(backend: Backend, kind: ResourceKind): Promise<readonly KubeObject[]> {
   const { items } = await backend.store(kind).list({ namespace: undefined, matches: undefined });
   return items.map((item) => item.object);
-}
-
-async function ignoreNotFound(deletion: Promise<unknown>): Promise<void> {
-  try {
-    await deletion;
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.reason !== "NotFound") throw error;
-  }
 }

@@ -5,15 +5,13 @@ import { objectAt } from "../kinds/fields.ts";
 import type { KubeObject } from "../kube-object.ts";
 import {
   acceptedNames,
-  type Condition,
+  type ConditionUpdate,
   conditionOf,
   type DefinitionNames,
   groupOf,
   requestedNames,
   withCondition,
 } from "./definition.ts";
-
-type Decision = Omit<Condition, "lastTransitionTime">;
 
 /** The definition with its names decided; the same object when there is nothing to decide. */
 export function decideNames(
@@ -55,8 +53,8 @@ function decide(
   requested: DefinitionNames,
   accepted: DefinitionNames,
   used: UsedNames,
-): { names: DefinitionNames; decision: Decision } {
-  let refusal: Decision | undefined;
+): { names: DefinitionNames; decision: ConditionUpdate } {
+  let refusal: ConditionUpdate | undefined;
   const conflict = (reason: string, message: string) => {
     refusal = { type: "NamesAccepted", status: "False", reason, message };
   };
@@ -97,7 +95,7 @@ function inUse(name: string): string {
 }
 
 /** Established never becomes False again. */
-function establishedAfter(definition: KubeObject, decision: Decision): Decision {
+function establishedAfter(definition: KubeObject, decision: ConditionUpdate): ConditionUpdate {
   const old = conditionOf(definition, "Established");
   if (old?.status !== "True" && decision.status === "True") {
     return {

@@ -36,6 +36,9 @@ export interface Condition {
   readonly lastTransitionTime: string;
 }
 
+/** A condition as it is decided; its time follows from the one before. */
+export type ConditionUpdate = Omit<Condition, "lastTransitionTime">;
+
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
 export function groupOf(definition: KubeObject): string {
@@ -83,7 +86,7 @@ export function isTrue(definition: KubeObject, type: string): boolean {
 /** The definition with the condition set; its time moves only with its status. */
 export function withCondition(
   definition: KubeObject,
-  condition: Omit<Condition, "lastTransitionTime">,
+  condition: ConditionUpdate,
   now: string,
 ): KubeObject {
   const status = objectAt(definition, "status") ?? {};
@@ -185,9 +188,7 @@ function isProtectedGroup(group: string): boolean {
 }
 
 /** Undefined for groups that need no approval. */
-export function approvalCondition(
-  definition: KubeObject,
-): Omit<Condition, "lastTransitionTime"> | undefined {
+export function approvalCondition(definition: KubeObject): ConditionUpdate | undefined {
   if (!isProtectedGroup(groupOf(definition))) return undefined;
   const { state, reason } = approvalOf(definition);
   const status = state === "Approved" ? "True" : "False";
