@@ -357,30 +357,35 @@ function openApi(format: string, problem: string): NameRule {
 /** Numbers are equal across types; other values only within their type. */
 export function equalValues(a: unknown, b: unknown): boolean {
   if (isNumber(a) && isNumber(b) && typeof a !== typeof b) return Number(a) === Number(b);
-  if (Array.isArray(a)) {
-    return (
-      Array.isArray(b) &&
-      a.length === b.length &&
-      a.every((item, index) => equalValues(item, b[index]))
-    );
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return a === b;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => equalValues(item, b[index]));
   }
-  if (a instanceof Map) {
-    return (
-      b instanceof Map &&
-      a.size === b.size &&
-      [...a].every(([key, value]) => b.has(key) && equalValues(value, b.get(key)))
-    );
+  const x = mapOf(a);
+  const y = mapOf(b);
+  if (x !== undefined && y !== undefined) {
+    if (x.size !== y.size) return false;
+    return [...x].every(([key, value]) => y.has(key) && equalValues(value, y.get(key)));
   }
-  if (hasEquals(a)) return a.constructor === b?.constructor && a.equals(b);
-  return isDeepStrictEqual(a, b);
+  if (a.constructor !== b.constructor) return false;
+  if (hasEquals(a)) return a.equals(b);
+  // Times, durations and unsigned integers have a primitive value; bytes have not.
+  const primitive: unknown = a.valueOf();
+  return typeof primitive === "object" ? isDeepStrictEqual(a, b) : primitive === b.valueOf();
+}
+
+/** A map literal of the library is a plain object. */
+function mapOf(value: object): ReadonlyMap<unknown, unknown> | undefined {
+  if (value instanceof Map) return value;
+  return value.constructor === Object ? new Map(Object.entries(value)) : undefined;
 }
 
 function isNumber(value: unknown): value is bigint | number {
   return typeof value === "bigint" || typeof value === "number";
 }
 
-function hasEquals(value: unknown): value is { equals(other: unknown): boolean } {
-  return typeof value === "object" && value !== null && "equals" in value;
+function hasEquals(value: object): value is { equals(other: unknown): boolean } {
+  return "equals" in value && !(value instanceof Uint8Array);
 }
 
 function isZero(value: unknown): boolean {

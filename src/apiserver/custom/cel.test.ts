@@ -130,6 +130,34 @@ describe("an expression", () => {
     expect(runOn(schema, { text: null }, "has(self.text)").value).toBe(false);
   });
 
+  it("compares objects by all their fields", () => {
+    const fields = {
+      grace: { type: "string", format: "duration" },
+      since: { type: "string", format: "date-time" },
+      raw: { type: "string", format: "byte" },
+      count: { type: "integer" },
+      labels: { type: "object", additionalProperties: { type: "string" } },
+    };
+    const pair = { type: "array", items: { type: "object", properties: fields } };
+    const first = { grace: "1h", since: json.since, raw: "aGk=", count: 1, labels: { a: "b" } };
+    const isSame = (change: object) =>
+      runOn(pair, [first, { ...first, ...change }], "self[0] == self[1]").value;
+    expect(isSame({})).toBe(true);
+    expect(isSame({ grace: "60m" })).toBe(true);
+    expect(isSame({ grace: "1h1s" })).toBe(false);
+    expect(isSame({ since: "2024-02-29T12:30:46Z" })).toBe(false);
+    expect(isSame({ raw: "aGk/" })).toBe(false);
+    expect(isSame({ count: 2 })).toBe(false);
+    expect(isSame({ labels: { a: "c" } })).toBe(false);
+  });
+
+  it("fails only when it reads an item that is null", () => {
+    const items = { type: "object", nullable: true, properties: { a: { type: "string" } } };
+    const raw = { type: "array", items };
+    expect(runOn(raw, [null, { a: "x" }], "self.size() == 2").value).toBe(true);
+    expect(runOn(raw, [null, { a: "x" }], "self.all(i, i.a == 'x')").error).toBeDefined();
+  });
+
   it("is refused when it is too long", () => {
     expect(run(`'${"x".repeat(100_000)}' == ''`)).toBe(
       "ERROR: <input>:-1:0: expression code point size exceeds limit: size: 100008, limit 100000",

@@ -230,7 +230,7 @@ export class RuleTypes {
         type: `list<${item.type}>`,
         convert: (json) => {
           if (!Array.isArray(json)) throw mismatch("array", json);
-          return json.map(item.convert);
+          return json.map((own) => nullOr(own, item));
         },
       }
     );
@@ -255,7 +255,7 @@ export class RuleTypes {
         type: `map<string, ${value.type}>`,
         convert: (json) => {
           if (!isJsonObject(json)) throw mismatch("object", json);
-          return new Map(Object.entries(json).map(([key, own]) => [key, value.convert(own)]));
+          return new Map(Object.entries(json).map(([key, own]) => [key, nullOr(own, value)]));
         },
       }
     );
@@ -299,6 +299,11 @@ export class RuleTypes {
 interface ObjectType {
   readonly type: string;
   readonly ObjectValue: new () => Map<string, unknown>;
+}
+
+/** An item that is null stays null: a rule that reads it fails. */
+function nullOr(json: unknown, { convert }: Shape): unknown {
+  return json === null ? null : convert(json);
 }
 
 function wholeNumber(json: unknown): unknown {
