@@ -26,7 +26,7 @@ export class BenchChild {
     return this.#child.pid ?? 0;
   }
 
-  async ask<Answer>(order: string): Promise<Answer> {
+  async ask<Answer>(order: string | object): Promise<Answer> {
     const answer = nextMessage<Answer>(this.#child);
     this.#child.send(order);
     return await answer;

@@ -91,6 +91,7 @@ async function measureTimely(plan: Plan, run: NginxRun, progress: Progress): Pro
     controllerQps,
     size: plan.timely,
     withStock: true,
+    witnessed: "pods and slices",
   });
   try {
     const { client, replica } = await world.start(progress);
@@ -123,6 +124,7 @@ async function measureLate(plan: Plan, run: NginxRun, progress: Progress): Promi
     controllerQps,
     size: plan.late,
     withStock: false,
+    witnessed: "pods and slices",
   });
   try {
     const { client, replica, readyMs, published } = await world.start(progress);

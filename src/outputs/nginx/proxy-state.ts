@@ -32,7 +32,7 @@ import { pushRank } from "./push-parts.ts";
 import { serviceEntry, tieredEndpoints } from "./service-entry.ts";
 import { SlotTable } from "./slot-table.ts";
 import type { EndpointDetails } from "./snapshot-format.ts";
-import { type EntryRef, UnpushedEntries } from "./unpushed-entries.ts";
+import { type EntryRef, type TakenEntries, UnpushedEntries } from "./unpushed-entries.ts";
 
 export interface ProxyEntry {
   readonly kind: "host" | "policy" | "service" | "certificate" | "serverName" | "users";
@@ -178,7 +178,15 @@ export class ProxyState {
 
   /** Some of what is not pushed yet, of each namespace; from now on it counts as pushed. */
   takeUnpushed(): readonly ProxyEntry[] {
-    const taken = this.#unpushed.take((ref) => this.#entryOf(ref));
+    return this.#take(this.#unpushed.take((ref) => this.#entryOf(ref)));
+  }
+
+  /** The same of services alone that are to be there, which may go between the parts of a push. */
+  takeUnpushedServices(mostBytes: number): readonly ProxyEntry[] {
+    return this.#take(this.#unpushed.takeServices((ref) => this.#entryOf(ref), mostBytes));
+  }
+
+  #take(taken: TakenEntries): readonly ProxyEntry[] {
     for (const [entry, since] of taken) this.#since.set(entry, since);
     const entries = taken.map(([entry]) => entry);
     this.#forgetRemoved(entries);
