@@ -39,9 +39,10 @@ export interface ConstraintFacts {
 }
 
 /**
- * Above this rate processor time decides, which virtual time does not have. Measured with the real 1.36:
- * 3.4 to 4.0 ms of processor time of kube-apiserver and 1.2 to 1.4 ms of kube-controller-manager for
- * each PUT that publishes a change of a pod. So 250 to 290 PUTs a second use one core of the API server.
+ * Above about this rate processor time decides, which virtual time does not have. An estimate from two
+ * runs of the real 1.36 on a loaded machine: for each PUT that published a change, kube-apiserver used
+ * 3.4 to 4.0 ms (with its half of the pod's status update) and kube-controller-manager 1.2 to 1.4 ms.
+ * So 250 to 290 PUTs a second use one core of the API server.
  */
 export const processorRequestsPerSecond = 250;
 
