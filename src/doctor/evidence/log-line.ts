@@ -55,17 +55,25 @@ type Content =
 
 const plain: Content = { type: "plain" };
 
+/** Outer layers first; what stands before a header that is not at the start may be a layer, too. */
 function contentOf(layer: Unwrapped): Content {
   const { text } = layer;
   const klog = parseKlogHeader(text);
-  if (klog !== undefined) {
-    const program = layer.program ?? programBefore(klog.prefix);
-    const atMs = layer.atMs ?? timeBefore(klog.prefix) ?? klog.atMs;
-    const { severity, caller, message, values } = klog;
-    return { type: "line", line: { severity, atMs, program, caller, message, values } };
-  }
+  if (klog?.prefix === "") return klogContentOf(layer, klog);
   if (text.startsWith("{") && text.length <= jsonBytesMax) return jsonContent(layer);
-  return prefixContent(text) ?? headerContent(layer) ?? plain;
+  const other = prefixContent(text) ?? headerContent(layer);
+  if (other !== undefined) return other;
+  return klog === undefined ? plain : klogContentOf(layer, klog);
+}
+
+function klogContentOf(layer: Unwrapped, klog: KlogLine): Content {
+  const { prefix, severity, caller, message, values } = klog;
+  const program = layer.program ?? programBefore(prefix);
+  // klog is the more exact one, unless only the layer has a year.
+  const carriedMs = layer.atMs ?? timeBefore(prefix);
+  const hasYear = carriedMs !== undefined && carriedMs >= Date.UTC(unknownYear + 1, 0);
+  const atMs = hasYear ? carriedMs : klog.atMs;
+  return { type: "line", line: { severity, atMs, program, caller, message, values } };
 }
 
 // ---- klog: the same header since glog, without a year or a zone ----
@@ -140,7 +148,7 @@ interface Prefix {
 
 const prefixes: readonly Prefix[] = [
   // CRI: `2026-11-15T20:31:31.123456789Z stdout F `.
-  { pattern: new RegExp(String.raw`^(${rfc3339}) (?:stdout|stderr) [FP] `), groups: { at: 1 } },
+  { pattern: new RegExp(`^(${rfc3339}) (?:stdout|stderr) [FP] `), groups: { at: 1 } },
   // `kubectl logs --prefix`: `[pod/name/container] `.
   { pattern: /^\[pod\/[^\]\s/]+\/([^\]\s]+)\] /, groups: { program: 1 } },
   // syslog and journald, with the host left out by some people.
@@ -160,6 +168,8 @@ const prefixes: readonly Prefix[] = [
     pattern: new RegExp(String.raw`^(${rfc3339})\s+(?=[IWEF]\d{4} |\{|time=|\d{4}[-/])`),
     groups: { at: 1 },
   },
+  // A date alone, as people cut journald's lines.
+  { pattern: /^[A-Z][a-z]{2} +\d{1,2} +(?=Trace\[)/, groups: {} },
   // kail: `namespace/pod[container]: `.
   { pattern: /^[a-z0-9-]+\/[a-z0-9.-]+\[([a-z0-9-]+)\]: /, groups: { program: 1 } },
 ];
@@ -180,7 +190,9 @@ function prefixContent(text: string): Content | undefined {
 function withoutDecoration(line: string): string {
   const text = line.includes("\u001b") ? line.replaceAll(colours, "") : line;
   const trimmed = text.replace(/^[\s>]*(?:[-*] )?`*/, "").trimEnd();
-  return trimmed.endsWith("`") ? trimmed.replace(/`+$/, "") : trimmed;
+  let end = trimmed.length;
+  while (trimmed[end - 1] === "`") end -= 1;
+  return trimmed.slice(0, end);
 }
 
 const colours = new RegExp(String.raw`${"\u001b"}\[[0-9;]*m`, "g");

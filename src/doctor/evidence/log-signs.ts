@@ -202,6 +202,13 @@ const forms: readonly SignForm[] = [
     "detail",
   ),
   plain(
+    "watch-failed",
+    " ended with: ",
+    /watch of ([*\w.]+) ended with: (?!.*too old resource version)(.*)/s,
+    "subject",
+    "detail",
+  ),
+  plain(
     "forbidden",
     " cannot ",
     /[Uu]ser \\?"([^"\\]+)\\?" cannot (.+?)(?: at the cluster scope| in the namespace|:|$)/,

@@ -1,5 +1,7 @@
 // An API server that refuses or gives up requests because it has too many.
+
 import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
 
 export const apiOverloaded = logCause({
   name: "api-overloaded",
@@ -8,7 +10,7 @@ export const apiOverloaded = logCause({
   sign: "api-overloaded",
   linesMin: 3,
   text: ({ count, samples }) =>
-    `${count} requests were refused or given up: ${samples[0]?.detail ?? ""}`,
+    `${counted(count, "request")} refused or given up: ${samples[0]?.detail ?? ""}`,
   conclude: () => ({
     severity: "warning",
     cause:

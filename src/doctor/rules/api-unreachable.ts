@@ -1,5 +1,7 @@
 // Clients that cannot connect to an API server at all.
+
 import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
 
 export const apiUnreachable = logCause({
   name: "api-unreachable",
@@ -8,7 +10,7 @@ export const apiUnreachable = logCause({
   sign: "api-unreachable",
   linesMin: 3,
   text: ({ count, samples }) =>
-    `${count} connections failed: ${samples[0]?.subject ?? ""} ${samples[0]?.detail ?? ""}`,
+    `${counted(count, "connection")} failed: ${samples[0]?.subject ?? ""} ${samples[0]?.detail ?? ""}`,
   conclude(group) {
     const [address = ""] = group.topSubjects(1);
     return {

@@ -1,12 +1,14 @@
 // API servers that each write their own address into the `kubernetes` endpoints, because none of them
 // counts the others. Clients that connect through the service are moved from server to server, and
 // watches that lose their path show old state without an error.
+
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { versionParts } from "../evidence/settings.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
 import { placeText } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
 
 /** One line is a server that starts; a fight writes one at each tick of 10 s. */
 const linesMin = 3;
@@ -54,7 +56,7 @@ function resets({ signs }: Evidence): readonly Sign[] {
   const period = group.periodMs;
   const isSteady = group.count >= linesMin && (period === undefined || period <= periodMaxMs);
   const each = period === undefined ? "" : `, one each ${durationText(period)}`;
-  const lines = group.count === 1 ? "1 line" : `${group.count} lines`;
+  const lines = counted(group.count, "line");
   const text = `${lines}: an API server resets the endpoints of the kubernetes service${each}`;
   const weight = isSteady ? "proof" : "support";
   return [{ weight, source: "logs", lines: [group.evidence(text)] }];

@@ -1,5 +1,6 @@
 // The controller manager's own request limit holds back endpoint changes. Its log and its metrics can
 // prove this; its queues and the observed changes show only the effect, which other causes have too.
+
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence, JourneyEvidence, MetricsEvidence } from "../evidence/evidence.ts";
@@ -9,6 +10,7 @@ import { type PublishedLag, publishedLag } from "../evidence/published-lag.ts";
 import { type QueueWindow, queueWindow } from "../evidence/queue-window.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
 import type { Severity } from "../finding.ts";
+import { counted } from "../report/counted.ts";
 
 const component = "kube-controller-manager";
 
@@ -78,6 +80,8 @@ function logSign({ signs }: Evidence): readonly LateSign[] {
   const group = signs.get("endpoints-throttled");
   const longestMs = group?.longest?.ms ?? 0;
   if (group === undefined || (group.count < linesMin && longestMs < longWaitMs)) return [];
+  // Other programs have limits of their own, and other flags.
+  if (group.programs.size > 0 && !group.programs.has(component)) return [];
   // The line leaves out the wait in the queue, so a change is later than it says.
   const delayMs = Math.max(lateMs, longestMs);
   return [{ weight: "proof", source: "logs", lines: [group.evidence(logText(group))], delayMs }];
@@ -86,7 +90,7 @@ function logSign({ signs }: Evidence): readonly LateSign[] {
 function logText({ count, spanMs, longest }: SignGroup): string {
   const path = (longest?.subject ?? "").replace(/^https?:\/\/[^/]*/, "").replace(/\?.*$/, "");
   const within = spanMs === 0 ? "" : ` within ${durationText(spanMs)}`;
-  const requests = count === 1 ? "1 request" : `${count} requests`;
+  const requests = counted(count, "request");
   return (
     `${requests} for endpoints waited for the client's limit${within}, at most ` +
     `${durationText(longest?.ms ?? 0)} (${longest?.detail ?? ""} ${path})`

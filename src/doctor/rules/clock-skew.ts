@@ -1,7 +1,9 @@
 // Clocks that differ between machines: etcd warns, certificates and tokens can be refused. Endpoint
 // changes do not depend on it, so it is rarely the reason for late endpoints.
+
 import { durationText } from "../../environment/duration-text.ts";
 import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
 
 export const clockSkew = logCause({
   name: "clock-skew",
@@ -9,7 +11,7 @@ export const clockSkew = logCause({
   sign: "etcd-clock",
   linesMin: 1,
   text: ({ count, longest }) =>
-    `${count} warnings of etcd about different clocks` +
+    `${counted(count, "warning")} of etcd about different clocks` +
     (longest?.ms === undefined ? "" : `, up to ${durationText(longest.ms)}`),
   conclude: () => ({
     severity: "info",

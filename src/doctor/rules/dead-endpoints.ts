@@ -1,7 +1,9 @@
 // A proxy that sends requests to addresses that do not answer. This is the effect of a late hop, not
 // its cause; which hop is late is measured with `lockstep watch` or `lockstep blame`.
+
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import { counted } from "../report/counted.ts";
 
 const linesMin = 1;
 
@@ -45,7 +47,7 @@ function failures({ signs }: Evidence): readonly Sign[] {
     const how = group.name === "upstream-refused" ? "were refused" : "timed out";
     const to =
       group.subjects.size === 1 ? group.topSubjects(1)[0] : `${group.subjects.size} addresses`;
-    return group.evidence(`${group.count} connections to ${to} ${how}`);
+    return group.evidence(`${counted(group.count, "connection")} to ${to} ${how}`);
   });
   return lines.length === 0 ? [] : [{ weight: "proof", source: "logs", lines }];
 }

@@ -1,7 +1,9 @@
 // Clients that wait for their own limit while they ask for the names of all resources. kubectl, helm
 // and many controllers do this at their start; endpoint changes do not wait for it.
+
 import { durationText } from "../../environment/duration-text.ts";
 import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
 
 export const discoveryThrottling = logCause({
   name: "discovery-throttling",
@@ -9,7 +11,7 @@ export const discoveryThrottling = logCause({
   sign: "discovery-throttled",
   linesMin: 1,
   text: ({ count, longest }) =>
-    `${count} discovery requests waited, up to ${durationText(longest?.ms ?? 0)}`,
+    `${counted(count, "discovery request")} waited, up to ${durationText(longest?.ms ?? 0)}`,
   conclude: () => ({
     severity: "info",
     cause: "A client is slow to discover the resources of the API. This delays no endpoint change.",

@@ -1,6 +1,8 @@
 // Ingresses without an address in their status: the leader of the ingress controller does not write it.
+
 import type { Cause } from "../cause.ts";
 import { placeText } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
 
 export const emptyIngressStatus: Cause = {
   name: "empty-ingress-status",
@@ -32,7 +34,7 @@ export const emptyIngressStatus: Cause = {
             {
               weight: "proof" as const,
               source: "logs" as const,
-              lines: [failed.evidence(`${failed.count} writes of a status failed`)],
+              lines: [failed.evidence(`${counted(failed.count, "write")} of a status failed`)],
             },
           ]),
     ];

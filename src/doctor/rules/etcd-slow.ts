@@ -1,6 +1,8 @@
 // etcd answers slowly, so every write and every consistent read of the API servers is slow too.
+
 import { durationText } from "../../environment/duration-text.ts";
 import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
 
 export const etcdSlow = logCause({
   name: "etcd-slow",
@@ -10,7 +12,7 @@ export const etcdSlow = logCause({
   linesMin: 5,
   longMs: 1_000,
   text: ({ count, longest }) =>
-    `${count} requests took too long${longest?.ms === undefined ? "" : `, up to ${durationText(longest.ms)}`}`,
+    `${counted(count, "request")} took too long${longest?.ms === undefined ? "" : `, up to ${durationText(longest.ms)}`}`,
   others({ signs }) {
     const late = signs.get("etcd-heartbeat");
     const text = "the leader of etcd sent its heartbeats late";

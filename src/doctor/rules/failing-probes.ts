@@ -1,5 +1,7 @@
 // Endpoints that leave and return because readiness probes of their pods fail.
+
 import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
 
 export const failingProbes = logCause({
   name: "failing-probes",
@@ -8,7 +10,7 @@ export const failingProbes = logCause({
   sign: "probe-failed",
   linesMin: 3,
   text: ({ count, samples }) =>
-    `${count} readiness probes failed: ${(samples[0]?.detail ?? "").slice(0, 80)}`,
+    `${counted(count, "readiness probe")} failed: ${(samples[0]?.detail ?? "").slice(0, 80)}`,
   conclude: () => ({
     severity: "warning",
     cause:

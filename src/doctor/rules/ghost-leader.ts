@@ -54,28 +54,36 @@ export const ghostLeader: Cause = {
   },
 };
 
-/** A holder whose namespace was listed, whose siblings exist, and which does not exist itself. */
+/** A holder that is not among the listed pods of its namespace, while pods like it are. */
 function ghosts({ objects, signs }: Evidence): readonly Ghost[] {
-  const isAbsent = (namespace: string, pod: string): boolean => {
-    if (!objects.listedPods.has(namespace) || objects.pods.has(`${namespace}/${pod}`)) return false;
-    const family = pod.replace(/-[a-z0-9]+$/, "-");
-    return (
-      family !== pod &&
-      [...objects.pods.keys()].some((key) => key.startsWith(`${namespace}/${family}`))
-    );
+  const keys = [...objects.pods.keys()];
+  const absentFrom = (namespace: string, pod: string): readonly string[] => {
+    const listed = namespace === "" ? [...objects.listedPods.keys()] : [namespace];
+    const isKnown = listed.some((one) => objects.pods.has(`${one}/${pod}`));
+    return isKnown ? [] : listed.filter((one) => keys.some((key) => isSibling(key, one, pod)));
   };
   const fromRecords = objects.leaders.flatMap(({ holder, namespace, lock }) =>
-    isAbsent(namespace, podOf(holder)) ? [{ holder: podOf(holder), namespace, lock }] : [],
+    absentFrom(namespace, podOf(holder)).map((one) => ({
+      holder: podOf(holder),
+      namespace: one,
+      lock,
+    })),
   );
   const elected = signs.get("leader-elected")?.topSubjects(20) ?? [];
   const fromLogs = elected.flatMap((holder) =>
-    [...objects.listedPods.keys()].flatMap((namespace) =>
-      isAbsent(namespace, podOf(holder))
-        ? [{ holder: podOf(holder), namespace, lock: undefined }]
-        : [],
-    ),
+    absentFrom("", podOf(holder)).map((namespace) => ({
+      holder: podOf(holder),
+      namespace,
+      lock: undefined,
+    })),
   );
   return [...fromRecords, ...fromLogs];
+}
+
+/** A pod of the same DaemonSet or Deployment, also of another revision of it. */
+function isSibling(key: string, namespace: string, pod: string): boolean {
+  const family = pod.replace(/-[a-z0-9]+$/, "").replace(/-(?:[0-9a-f]{6,10}|\d{6,10})$/, "");
+  return family !== pod && key.startsWith(`${namespace}/${family}-`);
 }
 
 /** Some programs add an id of the process: `name_8f2c…`. */
@@ -88,7 +96,8 @@ function records({ objects }: Evidence, found: readonly Ghost[]): readonly Sign[
     found.some((ghost) => ghost.holder === podOf(holder)),
   );
   if (record === undefined) return [];
-  const listed = objects.listedPods.get(record.namespace);
+  const namespace = found.find(({ holder }) => holder === podOf(record.holder))?.namespace ?? "";
+  const listed = objects.listedPods.get(namespace);
   const renewed = record.renewTime === undefined ? "" : `, renewed at ${record.renewTime}`;
   const lines = [
     {
@@ -97,7 +106,7 @@ function records({ objects }: Evidence, found: readonly Ghost[]): readonly Sign[
     },
   ];
   if (listed !== undefined) {
-    const text = `no pod ${podOf(record.holder)} among the pods of namespace ${record.namespace}`;
+    const text = `no pod ${podOf(record.holder)} among the pods of namespace ${namespace}`;
     lines.push({ text, source: placeText(listed) });
   }
   return [{ weight: "proof", source: "objects", lines }];

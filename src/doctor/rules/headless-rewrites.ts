@@ -1,11 +1,13 @@
 // The endpoint controllers of 1.16 to 1.19 add a label to the Endpoints of headless services and then
 // compare labels without it. So each sync of such a service is a write that changes nothing, and each
 // informer resync writes all of them. Real changes wait behind these writes.
+
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
 
 /** First patch release with the correction (PR 94112); 1.16 was never corrected. */
 const fixedPatch: Readonly<Record<number, number>> = {
@@ -92,7 +94,7 @@ function labels(evidence: Evidence): readonly Sign[] {
   const [first] = differing;
   if (first === undefined) return [];
   const text =
-    `${differing.length === 1 ? "1 headless service" : `${differing.length} headless services`} whose ` +
+    `${counted(differing.length, "headless service")} whose ` +
     `Endpoints have the label ${headlessLabel} and which do not (${first.key})`;
   const isAffected = versionSign(evidence)?.weight === "support";
   return [

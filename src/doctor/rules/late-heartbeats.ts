@@ -1,10 +1,12 @@
 // A node whose heartbeats come later than the grace period of the controller manager. Each miss marks
 // all pods of the node as not ready, so their endpoints leave, and come back seconds later.
+
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
 
 /** A node that is silent for longer is down, not late. */
 const lateMaxMs = 300_000;
@@ -65,10 +67,12 @@ function silentNodes({ signs }: Evidence): readonly Sign[] {
     silent.subjects.size === 1
       ? `node ${silent.topSubjects(1)[0]}`
       : `${silent.subjects.size} nodes`;
-  const text = `no heartbeat of ${nodes} for up to ${durationText(longestMs)} (${silent.count} lines)`;
+  const text = `no heartbeat of ${nodes} for up to ${durationText(longestMs)} (${counted(silent.count, "line")})`;
   const lines = [silent.evidence(text)];
   if (marked !== undefined) {
-    lines.push(marked.evidence(`${marked.count} times a node was recorded as not ready`));
+    lines.push(
+      marked.evidence(`${counted(marked.count, "time")} a node was recorded as not ready`),
+    );
   }
   return [{ weight: "proof", source: "logs", lines }];
 }
@@ -108,7 +112,7 @@ function busyKubelet({ signs }: Evidence): readonly Sign[] {
         ]),
     ...(failed === undefined
       ? []
-      : [failed.evidence(`${failed.count} heartbeats of a kubelet failed`)]),
+      : [failed.evidence(`${counted(failed.count, "heartbeat")} of a kubelet failed`)]),
   ];
   return lines.length === 0 ? [] : [{ weight: "support", source: "logs", lines }];
 }

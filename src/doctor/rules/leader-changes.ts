@@ -1,5 +1,7 @@
 // A component that loses its leader lock again and again: nothing is done while no instance leads.
+
 import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
 
 export const leaderChanges = logCause({
   name: "leader-changes",
@@ -7,7 +9,7 @@ export const leaderChanges = logCause({
   sign: "leader-lost",
   linesMin: 3,
   text: ({ count, programs }) =>
-    `${count} failures to keep a leader lock${programs.size === 0 ? "" : ` (${[...programs.keys()].join(", ")})`}`,
+    `${counted(count, "failure")} to keep a leader lock${programs.size === 0 ? "" : ` (${[...programs.keys()].join(", ")})`}`,
   conclude: (group) => ({
     severity: "warning",
     cause:

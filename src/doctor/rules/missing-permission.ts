@@ -1,5 +1,7 @@
 // A component may not do what it has to do. Without list and watch it never sees a change.
+
 import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
 
 export const missingPermission = logCause({
   name: "missing-permission",
@@ -8,7 +10,7 @@ export const missingPermission = logCause({
   sign: "forbidden",
   linesMin: 1,
   text: ({ count, samples }) =>
-    `${count} requests refused: ${samples[0]?.subject ?? ""} cannot ${samples[0]?.detail ?? ""}`,
+    `${counted(count, "request")} refused: ${samples[0]?.subject ?? ""} cannot ${samples[0]?.detail ?? ""}`,
   conclude(group) {
     const { subject = "", detail = "" } = group.samples[0] ?? {};
     const verb = /^(\w+)/.exec(detail)?.[1] ?? "get";

@@ -1,6 +1,8 @@
 // A service without a usable endpoint: its selector or port matches no ready pod, or the news of its
 // pods has not arrived.
+
 import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
 
 export const noEndpoints = logCause({
   name: "no-endpoints",
@@ -8,7 +10,7 @@ export const noEndpoints = logCause({
   sign: "no-active-endpoint",
   linesMin: 1,
   text: (group) =>
-    `${group.count} times a proxy found no endpoint for ` +
+    `${counted(group.count, "time")} a proxy found no endpoint for ` +
     (group.subjects.size === 1 ? group.topSubjects(1)[0] : `${group.subjects.size} services`),
   conclude(group) {
     const [service = "NAMESPACE/NAME"] = group.topSubjects(1);

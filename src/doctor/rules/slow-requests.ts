@@ -1,6 +1,8 @@
 // Requests that an API server itself reports as slow.
+
 import { durationText } from "../../environment/duration-text.ts";
 import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
 
 export const slowRequests = logCause({
   name: "slow-requests",
@@ -9,7 +11,7 @@ export const slowRequests = logCause({
   linesMin: 5,
   longMs: 2_000,
   text: ({ count, longest }) =>
-    `${count} slow requests, up to ${durationText(longest?.ms ?? 0)} (${longest?.subject ?? ""})`,
+    `${counted(count, "slow request")}, up to ${durationText(longest?.ms ?? 0)} (${longest?.subject ?? ""})`,
   conclude: () => ({
     severity: "info",
     cause: "An API server answers some requests slowly, most often large lists.",

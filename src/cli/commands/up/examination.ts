@@ -1,6 +1,8 @@
-// Gathers for the doctor what anybody with access to the cluster could: two looks at the controller
+// Gathers for the doctor what a user with access to the cluster can read: two looks at the controller
 // manager's metrics, its log through the API server, and the journeys that were observed.
 
+import { weigh } from "../../../doctor/cause.ts";
+import { evidenceOf } from "../../../doctor/evidence/evidence.ts";
 import type { MetricsPage } from "../../../doctor/evidence/metrics-window.ts";
 import { parsePrometheusText } from "../../../doctor/evidence/prometheus-text.ts";
 import type { Finding } from "../../../doctor/finding.ts";
@@ -37,7 +39,7 @@ export class Examination {
     const text = await this.#read(url);
     this.#pages.push({ atMs: clock.monotonicMs(), samples: parsePrometheusText(text) });
     if (this.#pages.length < 2) return undefined;
-    return clientThrottling({
+    const evidence = evidenceOf({
       logs: [{ component, source: pod, lines: await this.#log() }],
       metrics: [{ component, source: url, pages: this.#pages }],
       journeys: {
@@ -46,6 +48,7 @@ export class Examination {
         nowMs: clock.monotonicMs(),
       },
     });
+    return weigh(clientThrottling, evidence);
   }
 
   async #log(): Promise<readonly string[]> {
