@@ -157,7 +157,7 @@ const forms: readonly SignForm[] = [
     "ms",
     "subject",
   ),
-  plain("http-request", " [[", /^([A-Z]+) (\/\S*): \((\S+)\) \d+/, "detail", "subject", "ms"),
+  plain("http-request", " [", /^([A-Z]+) (\/\S*): \((\S+)\) \d+/, "detail", "subject", "ms"),
   structured("http-request", "HTTP", { detail: "verb", subject: "URI", ms: "latency" }),
   plain(
     "api-overloaded",
@@ -399,18 +399,25 @@ const forms: readonly SignForm[] = [
   }),
 ];
 
-/** The forms whose needle occurs in the raw line; most lines have none. */
-export function signIn(
-  raw: string,
-): { readonly sign: LogSign; readonly line: LogLine } | undefined {
+export interface ReadSigns {
+  readonly line: LogLine;
+  /** One of each name: a failed watch may also be a refused request. */
+  readonly signs: readonly LogSign[];
+}
+
+/** Undefined for a line without a known message; most lines have not even a needle. */
+export function signsIn(raw: string): ReadSigns | undefined {
   let line: LogLine | undefined;
+  const signs = new Map<SignName, LogSign>();
   for (const form of forms) {
     if (!raw.includes(form.needle)) continue;
     line ??= readLogLine(raw);
     const values = form.read(line);
-    if (values !== undefined) return { sign: narrowed({ name: form.name, ...values }), line };
+    if (values === undefined) continue;
+    const sign = narrowed({ name: form.name, ...values });
+    if (!signs.has(sign.name)) signs.set(sign.name, sign);
   }
-  return undefined;
+  return line === undefined || signs.size === 0 ? undefined : { line, signs: [...signs.values()] };
 }
 
 const endpointsPath = /\/(?:endpoints|endpointslices)(?:[/?]|$)/;

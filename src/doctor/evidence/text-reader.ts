@@ -3,7 +3,7 @@
 // does. Nothing is an error: a line that says nothing is counted, and memory is bounded.
 import { parseAllDocuments } from "yaml";
 import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
-import { signIn } from "./log-signs.ts";
+import { type ReadSigns, signsIn } from "./log-signs.ts";
 import type { ObjectFacts } from "./objects.ts";
 import type { Settings } from "./settings.ts";
 import type { Place, SignLog } from "./sign-log.ts";
@@ -60,8 +60,9 @@ export class TextReader {
     this.#program = program;
   }
 
-  push(text: string, line = this.#line + 1): void {
+  push(raw: string, line = this.#line + 1): void {
     this.#line = line;
+    const text = unquoted(raw);
     const place = { source: this.#source, line };
     if (this.#block !== undefined && this.#continueBlock(text)) return;
     if (this.#readSign(text, place)) return;
@@ -78,24 +79,29 @@ export class TextReader {
   }
 
   #readSign(text: string, place: Place): boolean {
-    const seen = signIn(text) ?? this.#wrappedSign(text);
-    if (seen === undefined) {
+    const own = signsIn(text);
+    const read = own ?? this.#wrappedSigns(text);
+    if (read === undefined) {
       this.#rememberWrapped(text, place);
       return false;
     }
-    const { sign, line, at = place } = { at: undefined, ...seen };
+    const { line, signs } = read;
+    const begunAt = own === undefined ? (this.#wrapped?.place ?? place) : place;
     const program = this.#program ?? programOf(line.program, line.caller, this.#source);
-    this.#facts.signs.add({ ...sign, place: at, atMs: line.atMs, program });
+    for (const sign of signs) {
+      this.#facts.signs.add({ ...sign, place: begunAt, atMs: line.atMs, program });
+    }
     this.#wrapped = undefined;
     this.#facts.settings.read(text, place);
     return true;
   }
 
-  #wrappedSign(text: string) {
+  /** Of a line whose start was on the lines before. */
+  #wrappedSigns(text: string): ReadSigns | undefined {
     const wrapped = this.#wrapped;
-    if (wrapped === undefined || isHeader(text)) return undefined;
-    const seen = signIn(`${wrapped.text} ${text.trim()}`);
-    return seen && { ...seen, at: wrapped.place };
+    return wrapped === undefined || isHeader(text)
+      ? undefined
+      : signsIn(`${wrapped.text} ${text.trim()}`);
   }
 
   #rememberWrapped(text: string, place: Place): void {
@@ -230,6 +236,12 @@ function yamlValues(lines: readonly string[]): readonly unknown[] {
 function withoutIndent(text: string): string {
   const indent = /^ */.exec(text)?.[0] ?? "";
   return indent === "" ? text : text.replaceAll(new RegExp(`^ {0,${indent.length}}`, "gm"), "");
+}
+
+/** Without the marks of a quote, and without the second half of a line end of another system. */
+function unquoted(raw: string): string {
+  const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
+  return text.startsWith(">") ? text.replace(/^(?:> ?)+/, "") : text;
 }
 
 function isHeader(text: string): boolean {

@@ -22,6 +22,9 @@ const headlessLabel = "service.kubernetes.io/headless";
 /** A rollout writes dozens; a resync writes each service once. */
 const writesMin = 200;
 
+/** A rollout writes the same services again and again. */
+const onceEach = 0.8;
+
 const defaults = { qps: 20, burst: 30 } as const;
 
 export const headlessRewrites: Cause = {
@@ -107,11 +110,13 @@ function labels(evidence: Evidence): readonly Sign[] {
 }
 
 /** Nearly as many writes as different services: each was written once. */
-function writes({ signs }: Evidence): readonly Sign[] {
-  const group = signs.get("endpoints-written");
+function writes(evidence: Evidence): readonly Sign[] {
+  const group = evidence.signs.get("endpoints-written");
   if (group === undefined || group.count < writesMin) return [];
   const text = `${group.count} writes of Endpoints within ${durationText(group.spanMs)}`;
-  return [{ weight: "support", source: "logs", lines: [group.evidence(text)] }];
+  const isOnceEach = group.subjects.size > onceEach * group.count;
+  const isProof = isOnceEach && versionSign(evidence)?.weight === "support";
+  return [{ weight: isProof ? "proof" : "support", source: "logs", lines: [group.evidence(text)] }];
 }
 
 function headlessCount({ objects, signs }: Evidence): number {
