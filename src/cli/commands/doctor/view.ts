@@ -28,7 +28,7 @@ export function reportText(
   examined: Examined,
   { output, terminal }: ViewOptions,
 ): string {
-  if (output === "json") return jsonLine(jsonReport(given));
+  if (output === "json") return `${jsonLine(jsonReport(given))}\n`;
   const diagnosis = { ...given, findings: given.findings.map(printable) };
   if (output === "markdown") return markdown(diagnosis, examined);
   const width = Math.min(terminal.columns, widthMax);
