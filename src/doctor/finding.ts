@@ -1,5 +1,5 @@
-// What the doctor concludes: the cause in a sentence, how bad, how sure, what was seen and where,
-// and the exact change that fixes it.
+// A conclusion of the doctor: the cause in a sentence, severity, confidence, evidence with its
+// source, and the exact change that fixes it.
 
 export type Severity = "info" | "warning" | "critical";
 
