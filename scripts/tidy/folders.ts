@@ -40,7 +40,10 @@ const product: Readonly<Record<string, Folder>> = {
     mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline", "recording"],
     reason: flow,
   },
-  doctor: { mayImport: ["environment", "kube", "sources", "model", "timeline"], reason: flow },
+  doctor: {
+    mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline"],
+    reason: flow,
+  },
 };
 
 const productNames = Object.keys(product);

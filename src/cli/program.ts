@@ -2,6 +2,7 @@
 import { Command, CommanderError, Option } from "commander";
 import type { CommandContext, ExitCode } from "./command.ts";
 import { blameCommand } from "./commands/blame/command.ts";
+import { doctorCommand } from "./commands/doctor/command.ts";
 import { incidentCommand } from "./commands/incident/command.ts";
 import { ingressCommand } from "./commands/ingress/command.ts";
 import { journeysCommand } from "./commands/journeys/command.ts";
@@ -22,6 +23,7 @@ First steps:
   lockstep whatif                predict how long changes wait in a cluster of your size
   lockstep watch                 measure how long changes take in your cluster (read-only)
   lockstep blame --help          find the cause of each 502 in an access log
+  lockstep doctor --help         find the cause of late changes in logs and objects
   lockstep ingress --help        route traffic to your own clusters
 
 Exit codes: 0 success, 1 check failed, 2 error. The help of each command has the details.`;
@@ -71,6 +73,7 @@ export async function runProgram(
     journeysCommand,
     recordCommand,
     blameCommand,
+    doctorCommand,
     labCommand,
     incidentCommand,
     whatifCommand,

@@ -1,6 +1,8 @@
 // Parts 3 and 4 of `lockstep up`: a release with a throttled controller manager, its cause, the
 // fix, and a second release. Every number is measured here.
 
+import { weigh } from "../../../doctor/cause.ts";
+import { evidenceOf } from "../../../doctor/evidence/evidence.ts";
 import type { MetricsPage } from "../../../doctor/evidence/metrics-window.ts";
 import { parsePrometheusText } from "../../../doctor/evidence/prometheus-text.ts";
 import type { Finding } from "../../../doctor/finding.ts";
@@ -256,15 +258,18 @@ class Examination {
     if (url === undefined || text === undefined) return undefined;
     this.#pages.push({ atMs: clock.monotonicMs(), samples: parsePrometheusText(text) });
     if (this.#pages.length < 2) return undefined;
-    return clientThrottling({
-      logs: [{ component, source: pod, lines: await this.#log() }],
-      metrics: [{ component, source: url, pages: this.#pages }],
-      journeys: {
-        source: "journeys observed in this run",
-        journeys: journeys(),
-        nowMs: clock.monotonicMs(),
-      },
-    });
+    return weigh(
+      clientThrottling,
+      evidenceOf({
+        logs: [{ component, source: pod, lines: await this.#log() }],
+        metrics: [{ component, source: url, pages: this.#pages }],
+        journeys: {
+          source: "journeys observed in this run",
+          journeys: journeys(),
+          nowMs: clock.monotonicMs(),
+        },
+      }),
+    );
   }
 
   async #log(): Promise<readonly string[]> {
