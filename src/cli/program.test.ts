@@ -15,10 +15,7 @@ async function run(...args: readonly string[]) {
 
 test.each<[string, string]>([
   ["zzz", "unknown command 'zzz'\nlockstep --help lists the commands."],
-  [
-    "doctr",
-    "unknown command 'doctr'\n(Did you mean doctor?)\nlockstep --help lists the commands.",
-  ],
+  ["doctr", "unknown command 'doctr'\n(Did you mean doctor?)\nlockstep --help lists the commands."],
   [
     "ingres",
     "unknown command 'ingres'\n(Did you mean ingress?)\nlockstep --help lists the commands.",
