@@ -1,6 +1,6 @@
 // What a cluster holds from its first moment: the namespaces that are always there.
 import { ApiError } from "./api-error.ts";
-import { namespaceKind } from "./kinds/cluster.ts";
+import { namespaceKind } from "./kinds/namespace.ts";
 import { groupVersion } from "./kinds/resource-kind.ts";
 import type { Backend } from "./verbs/backend.ts";
 import { createObject } from "./verbs/create.ts";

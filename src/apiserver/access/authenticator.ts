@@ -11,12 +11,12 @@ import {
   bearerToken,
   type User,
 } from "../http/authentication.ts";
-import { serviceAccountKind } from "../kinds/cluster.ts";
 import { secretKind } from "../kinds/config.ts";
 import { type JsonObject, numberAt, objectAt, textAt, textsAt } from "../kinds/fields.ts";
 import { nodeKind } from "../kinds/node.ts";
 import { podKind } from "../kinds/pod.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
+import { serviceAccountKind } from "../kinds/service-account.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend } from "../verbs/backend.ts";
 import { quotedList } from "./policy-rule.ts";

@@ -5,7 +5,6 @@ import { signToken, type TokenKey } from "../../components/service-account-token
 import { toTime } from "../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
 import type { ExpectedKind } from "../decode/request-object.ts";
-import { serviceAccountKind } from "../kinds/cluster.ts";
 import { secretKind } from "../kinds/config.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { type JsonObject, numberAt, objectAt, textAt, textsAt } from "../kinds/fields.ts";
@@ -13,6 +12,7 @@ import { nodeKind } from "../kinds/node.ts";
 import { podKind } from "../kinds/pod.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import { authenticationGroup } from "../kinds/reviews.ts";
+import { serviceAccountKind } from "../kinds/service-account.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { badRequest, notFound } from "../listwatch/refusals.ts";
 import type { Backend } from "../verbs/backend.ts";

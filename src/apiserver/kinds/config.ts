@@ -1,13 +1,52 @@
 // ConfigMaps and Secrets: maps of data with a size bound, which may be frozen.
-
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import type { KubeObject } from "../kube-object.ts";
+import {
+  ageColumn,
+  ageOf,
+  type KindColumns,
+  nameColumn,
+  nameOf,
+  textColumn,
+} from "../tables/columns.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import { ensureObject, objectAt, setDefaults, setField, textAt, textMapAt } from "./fields.ts";
+import {
+  ensureObject,
+  type JsonObject,
+  objectAt,
+  setDefaults,
+  setField,
+  textAt,
+  textMapAt,
+} from "./fields.ts";
 import { configKey } from "./names.ts";
 import { validateImmutable } from "./object-meta.ts";
 import { defineKind } from "./resource-kind.ts";
+
+const configMapColumns: KindColumns = {
+  columns: [nameColumn, textColumn("Data", "How many entries it has."), ageColumn],
+  cells: (map, now) => [
+    nameOf(map),
+    entriesOf(map, "data") + entriesOf(map, "binaryData"),
+    ageOf(map, now),
+  ],
+};
+
+const secretColumns: KindColumns = {
+  columns: [
+    nameColumn,
+    textColumn("Type", "What it is used for."),
+    textColumn("Data", "How many entries it has."),
+    ageColumn,
+  ],
+  cells: (secret, now) => [
+    nameOf(secret),
+    textAt(secret, "type"),
+    entriesOf(secret, "data"),
+    ageOf(secret, now),
+  ],
+};
 
 /** All values together, as in Kubernetes: etcd's own limit is little more. */
 const dataMaxBytes = 1024 * 1024;
@@ -18,6 +57,7 @@ export const configMapKind = defineKind({
   shortNames: ["cm"],
   namespaced: true,
   schema: "core.v1.ConfigMap",
+  columns: configMapColumns,
   validate(configMap, errors) {
     const data = textMapAt(configMap, "data");
     const binary = textMapAt(configMap, "binaryData");
@@ -40,6 +80,7 @@ export const secretKind = defineKind({
   resource: "secrets",
   namespaced: true,
   schema: "core.v1.Secret",
+  columns: secretColumns,
   selectableFields: { type: (secret) => textAt(secret, "type") },
   setDefaults(secret) {
     setDefaults(secret, { type: "Opaque" });
@@ -141,4 +182,8 @@ function textBytes(data: Readonly<Record<string, string>>): number {
 
 function decodedBytes(data: Readonly<Record<string, string>>): number {
   return Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value, "base64"), 0);
+}
+
+function entriesOf(object: JsonObject, field: string): number {
+  return Object.keys(objectAt(object, field) ?? {}).length;
 }

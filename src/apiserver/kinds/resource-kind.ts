@@ -78,7 +78,7 @@ export interface ResourceKind {
   warnings?(object: KubeObject): readonly string[];
   /** Brings a valid object into the form it is stored in. Absent: as it is. */
   canonicalize?(object: KubeObject): void;
-  /** What a Table shows of it, where that is not fixed by its group and kind. */
+  /** The columns of `kubectl get`. Absent: the name and the time of creation. */
   readonly columns?: KindColumns;
   /** The numbers it takes from ranges of the cluster. Absent: it takes none. */
   readonly allocation?: AllocationRules;

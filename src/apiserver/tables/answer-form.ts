@@ -7,7 +7,8 @@ import { type AnswerType, type Conversion, negotiate } from "../decode/negotiate
 import type { ResourceRoute } from "../http/route.ts";
 import { type JsonObject, objectAt, objectsAt, textAt } from "../kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
-import { columnsOf } from "./kind-columns.ts";
+import { scaleColumns } from "../verbs/scale.ts";
+import { defaultColumns } from "./columns.ts";
 import {
   type IncludeObject,
   partialMetadata,
@@ -15,7 +16,6 @@ import {
   tableOf,
   versionOf,
 } from "./table.ts";
-import { scaleColumns } from "./workload-columns.ts";
 
 export interface AnswerForm {
   readonly mediaType: AnswerType;
@@ -77,7 +77,8 @@ function shapeOf(route: ResourceRoute, { kind, version }: Conversion, clock: Clo
 
 function tableShape(route: ResourceRoute, version: string, clock: Clock): Shape {
   const includeObject = readIncludeObject(route.query);
-  const kind = route.subresource === "scale" ? scaleColumns : columnsOf(route.kind);
+  const kind =
+    route.subresource === "scale" ? scaleColumns : (route.kind.columns ?? defaultColumns);
   const isList = route.verb === "list" || route.verb === "deletecollection";
   let headers = true;
   return (value) => {

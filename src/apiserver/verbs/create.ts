@@ -1,8 +1,8 @@
 // Create: the server sets its own fields, checks the namespace and the object, and stores it once.
 // Nothing is stored when anything is wrong.
 import { ApiError } from "../api-error.ts";
-import { namespaceKind } from "../kinds/cluster.ts";
 import { textAt } from "../kinds/fields.ts";
+import { namespaceKind } from "../kinds/namespace.ts";
 import { initializeMeta, setManagedFields } from "../kinds/object-meta.ts";
 import {
   type AllocationRules,

@@ -9,10 +9,34 @@ import { ensureObject, type JsonObject, numberAt, objectAt, textAt } from "../ki
 import type { KubeObject } from "../kube-object.ts";
 import { conflict } from "../listwatch/refusals.ts";
 import { formatLabelSelector } from "../select/label-selector.ts";
+import {
+  ageColumn,
+  ageOf,
+  countAt,
+  type KindColumns,
+  nameColumn,
+  nameOf,
+  numberColumn,
+} from "../tables/columns.ts";
 import { canonicalCopy } from "./api-object.ts";
 import type { Backend, Target } from "./backend.ts";
 import type { RequestContext } from "./request-context.ts";
 import { updateObject } from "./update.ts";
+
+export const scaleColumns: KindColumns = {
+  columns: [
+    { ...nameColumn, format: "" },
+    numberColumn("Desired", "How many pods are wanted."),
+    numberColumn("Available", "How many pods there are."),
+    ageColumn,
+  ],
+  cells: (scale, now) => [
+    nameOf(scale),
+    countAt(scale, "spec", "replicas"),
+    countAt(scale, "status", "replicas"),
+    ageOf(scale, now),
+  ],
+};
 
 export const scaleKind: ExpectedKind = {
   kind: "Scale",

@@ -1,6 +1,6 @@
 // IP addresses and CIDR blocks, Kubernetes' `ip()` and `cidr()`.
 import { bitWidth, parseIp as parseAddress } from "../../../../environment/ip-address.ts";
-import { isCidr } from "../../../kinds/ip-messages.ts";
+import { isCidr } from "../../../kinds/ip-rules.ts";
 import { define, defineMethod, type Overload } from "../overloads.ts";
 import { CelError, OpaqueValue } from "../values.ts";
 

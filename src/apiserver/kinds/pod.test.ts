@@ -2,7 +2,7 @@
 // what kube-apiserver 1.36 answers for the same pod.
 import { describe, expect, test } from "vitest";
 import type { WallMs } from "../../environment/clock.ts";
-import { podColumns } from "./pod-columns.ts";
+import { podColumns } from "./pod.ts";
 
 const now = Date.parse("2026-01-02T03:04:05Z") as WallMs;
 
