@@ -7,6 +7,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { ListedServers } from "../src/lab/incidents/apiserver-fight/listed-servers.ts";
 import { clientOf, LedgerWatcher, LedgerWriter, storedLedger } from "./etcd-clients.ts";
 import { EtcdWorld, withoutEtcd } from "./etcd-world.ts";
 import { isRunning } from "./is-running.ts";
@@ -70,6 +71,36 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
     expect(pidsOf(lab).filter(isRunning)).toEqual([]);
     expect(existsSync(lab.kubeconfig)).toBe(false);
   }, 300_000);
+
+  it("lists its servers in the kubernetes endpoints: a killed one leaves until it is back", async () => {
+    const lab = await startLabProcess("--apiservers", "3", "--nodes", "0", "--store", "etcd");
+    const addresses = lab.servers.map(({ url }) => new URL(url).hostname);
+    const [first, second = "", third = ""] = addresses;
+    expect(new Set(addresses).size).toBe(3);
+    const listed = new ListedServers({
+      ...world.environment,
+      client: clientOf(world.environment, lab),
+      cluster: "lab-1",
+      now: () => world.environment.clock.wallMs(),
+    });
+    await listed.start();
+    const latest = () => listed.history.at(-1)?.addresses.join();
+    await world.until("all are listed", () => latest() === addresses.join());
+    const before = listed.history.length;
+    await killed(lab.servers[1]?.pid);
+    await world.until("the killed one is back", () => latest() === addresses.join());
+    await world.until("it had left", () =>
+      listed.history.slice(before).some((entry) => !entry.addresses.includes(second)),
+    );
+    await world.until("all are listed again", () => latest() === addresses.join());
+    const paused = lab.servers[2]?.pid ?? 0;
+    process.kill(paused, "SIGSTOP");
+    await world.until("the paused one leaves", () => latest() === [first, second].join());
+    process.kill(paused, "SIGCONT");
+    await world.until("it is back", () => latest() === [first, second, third].join());
+    await listed.stop();
+    expect(await lab.stop()).toBe(0);
+  }, 120_000);
 
   it("dies with the lab that is killed, and the next lab removes what that one left", async () => {
     const lab = await startLabProcess("--store", "etcd", "--nodes", "0");

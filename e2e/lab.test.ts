@@ -1,5 +1,5 @@
-// `lockstep lab` as a person meets it: it starts, hands out a kubeconfig, refuses what it must
-// refuse, and leaves nothing behind.
+// `lockstep lab` as a user runs it: it starts, writes a kubeconfig, refuses wrong flags, and leaves
+// nothing behind.
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -28,6 +28,10 @@ it("has a context per server of each cluster, and stops without a trace", async 
   expect(config.clusters.map((one: { cluster: { server: string } }) => one.cluster.server)).toEqual(
     lab.servers.map(({ url }) => url),
   );
+  // Several servers have an address each; those of a cluster have one port.
+  const sockets = lab.servers.map(({ url }) => new URL(url));
+  expect(new Set(sockets.map(({ hostname }) => hostname)).size).toBe(4);
+  expect(sockets[0]?.port).toBe(sockets[1]?.port);
   expect(statSync(lab.kubeconfig).mode & 0o777).toBe(0o600);
   expect(await lab.stop()).toBe(0);
   expect(lab.errorOutput()).toMatch(/The lab has stopped\.\n$/);

@@ -92,14 +92,7 @@ export const pureFolders = ["src/decide/", "src/doctor/rules/"];
  * use them do, and then this list goes: an entry without such a fixture is an error.
  */
 export const misnamedFixtures = [
-  "src/blame/",
-  "src/cli/cluster-servers.contract.ts",
-  "src/cli/watch/",
-  "src/environment/recorded-terminal.contract.ts",
-  "src/history/",
-  "src/kube/reflector/reflector-servers.contract.ts",
   "src/lab/controllers/controller-world.contract.ts",
   "src/lab/deployed-rights.contract.ts",
   "src/lab/observed/",
-  "src/observe/",
 ];

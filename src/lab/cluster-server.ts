@@ -17,8 +17,9 @@ import { componentBindings, serverAccess } from "./cluster-access.ts";
 import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
 import {
   type KubernetesServiceFlags,
-  keepKubernetesService,
-} from "./kubernetes-service/kept-service.ts";
+  startKubernetesServiceReconciler,
+} from "./kubernetes-service/kubernetes-service-reconciler.ts";
+import { kubernetesServiceRules } from "./kubernetes-service/versions.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { servedKinds } from "./served-kinds.ts";
 import { componentForm } from "./version-formats/component-form.ts";
@@ -86,13 +87,17 @@ export async function startServer(parts: ServerParts): Promise<StartedServer> {
     throw error;
   }
   noteServing(profile, klog, url);
-  const { kubernetesService: flags, loopbackToken: token, isFirst } = parts;
-  const kept = isIp(listen.host)
-    ? keepKubernetesService({ ...environment, storage, klog, profile, flags, url, token, isFirst })
+  const { kubernetesService: flags, loopbackToken: token } = parts;
+  // Processes start when they start; the servers of one process would all have the same rhythm.
+  const begins = parts.isFirst || parts.isOneOfSeveral === true ? "at-once" : "spread";
+  const own = { storage, klog, profile, flags, url, token, begins } as const;
+  const reconciler = isIp(listen.host)
+    ? startKubernetesServiceReconciler({ ...environment, ...own })
     : undefined;
   const stop = async (): Promise<void> => {
-    // It leaves the list of servers that can be reached while it can still write to it.
-    await kept?.stop();
+    const { stopOrder } = kubernetesServiceRules(profile);
+    if (stopOrder === "listener-first") await apiServer.stop();
+    await reconciler?.stop();
     await apiServer.stop();
   };
   return { url, apiServer, stop };

@@ -10,7 +10,7 @@ import { type ServerPlan, startServer } from "./cluster-server.ts";
 import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { controlPlaneNode } from "./controllers/kube-controllers.ts";
 import type { ProfileName } from "./controllers/profiles.ts";
-import { loopbackUser } from "./kubernetes-service/kept-service.ts";
+import { loopbackUser } from "./kubernetes-service/kubernetes-service-reconciler.ts";
 import { apiServerCommand } from "./version-formats/api-server-command.ts";
 
 export const defaultProfile: ProfileName = "1.33";
@@ -104,7 +104,7 @@ export function serverPlans(
     const own = index === 0 ? name : `${name}-server-${index + 1}`;
     return {
       name: own,
-      listen: { host: addressOf(own), port, ...(tls === undefined ? {} : { tls }) },
+      listen: { host: addressOf(own, index), port, ...(tls === undefined ? {} : { tls }) },
       profile,
       kubernetesService,
       accessControl,

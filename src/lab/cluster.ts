@@ -26,7 +26,7 @@ import type { HeartbeatGaps } from "./kubelet/heartbeat-gaps.ts";
 import type { Kubelet } from "./kubelet/kubelet.ts";
 import type { Ledger } from "./kubelet/ledger.ts";
 import { PodLogBook } from "./kubelet/pod-log-book.ts";
-import type { KubernetesServiceFlags } from "./kubernetes-service/kept-service.ts";
+import type { KubernetesServiceFlags } from "./kubernetes-service/kubernetes-service-reconciler.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { Machines } from "./machines.ts";
 import type { StageRecorder } from "./saved/stage-recorder.ts";
@@ -40,8 +40,8 @@ export interface ClusterOptions {
   readonly hostOf: (part: string) => string;
   /** One for each API server, 0 for any free one. */
   readonly ports: readonly number[];
-  /** The address of an API server; its machine's unless given. */
-  readonly serverAddressOf?: (server: string) => string;
+  /** The address of an API server, by its name and its index; that of its machine unless given. */
+  readonly serverAddressOf?: (server: string, index: number) => string;
   /** How servers whose address is an IP address keep the service `kubernetes`. */
   readonly kubernetesService?: KubernetesServiceFlags;
   /** Certificate and key of the servers, and what to verify them with; plain HTTP when absent. */

@@ -1,5 +1,5 @@
-// Embedded clusters on real sockets, with certificates and tokens made for this run and pods on
-// loopback addresses of their own. Nothing outlives `stop`.
+// Embedded clusters on real sockets, with certificates and tokens made for this run. Pods have their own
+// loopback addresses, and so have API servers where a cluster has several. Nothing outlives `stop`.
 import type { webcrypto } from "node:crypto";
 import { makeAuthority } from "../apiserver/certificate-authority.ts";
 import {
@@ -10,10 +10,11 @@ import {
 } from "./cluster.ts";
 import type { ControllerFlags } from "./controllers/flags.ts";
 import type { ProfileName } from "./controllers/profiles.ts";
+import { freePort } from "./free-port.ts";
 import type { KubeconfigContext } from "./kubeconfig.ts";
 import { Ledger } from "./kubelet/ledger.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
-import { takeLoopbackNetworks } from "./loopback-networks.ts";
+import { serverAddress, takeLoopbackNetworks } from "./loopback-networks.ts";
 import { type StoredClusterOptions, startStoredCluster } from "./processes/stored-cluster.ts";
 
 export interface LabOptions {
@@ -24,17 +25,23 @@ export interface LabOptions {
   readonly apiservers: number;
   /** In each cluster. */
   readonly nodes: number;
-  /** Whose behaviour and bugs the controllers have; today's unless given. */
+  /** The version whose behaviour and bugs are reproduced; the newest default unless given. */
   readonly profile?: ProfileName;
   /** Of the controller managers. */
   readonly flags?: Partial<ControllerFlags>;
   /** In each cluster; one leads, the others stand by. */
   readonly controllerManagers?: number;
-  /** The address every server listens on. */
-  readonly host: string;
-  /** The first server's port, the others follow; 0 lets the system choose each. */
+  /**
+   * The address every server listens on. Without it, a single server of a cluster has 127.0.0.1, and
+   * several have an address each, so that the `kubernetes` endpoints list them as in a real cluster.
+   */
+  readonly host?: string;
+  /**
+   * The port of the first server; 0 takes free ports. Servers that share an address have ports one
+   * after the other, servers with an address of their own have the same port.
+   */
   readonly firstPort: number;
-  /** Where the objects are, and with it that the servers are processes; in memory unless given. */
+  /** An etcd for the objects; then every server is a process. In memory unless given. */
   readonly store?: Pick<StoredClusterOptions, "environment" | "endpoints" | "folder" | "onNews">;
   /** Called as each server begins to listen. */
   readonly onReady?: (server: LabServer) => void;
@@ -54,13 +61,13 @@ export interface Lab {
   /** A context per server, ready for a kubeconfig. */
   readonly contexts: readonly KubeconfigContext[];
   readonly clusters: readonly Cluster<ReachableServer>[];
-  /** What is really true of the pods of all clusters. */
+  /** The real events of the pods of all clusters. */
   readonly ledger: Ledger;
   /** Ends every part of every cluster. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** What a Kubernetes client may verify a server by, beside the address it listens on. */
+/** Names in the certificate of a server, beside the address it listens on. */
 export const serverNames = [
   "localhost",
   "kubernetes",
@@ -69,12 +76,13 @@ export const serverNames = [
   "::1",
 ];
 
+const defaultHost = "127.0.0.1";
+
 export async function startLab(options: LabOptions): Promise<Lab> {
-  const { environment, crypto, host, apiservers, firstPort, onReady } = options;
+  const { environment, crypto, onReady } = options;
   const { clock } = environment;
   const authority = await makeAuthority({ clock, crypto, name: "lockstep-lab" });
   const { ca } = authority;
-  const tls = { ca, ...(await authority.issueServer([...new Set([host, ...serverNames])])) };
   const ledger = new Ledger({ clock });
   const clusters: Cluster<ReachableServer>[] = [];
   const pods = await takeLoopbackNetworks(environment, options.clusters);
@@ -84,14 +92,15 @@ export async function startLab(options: LabOptions): Promise<Lab> {
   };
   try {
     for (const [index, podNetwork] of pods.networks.entries()) {
+      const { addresses, ports } = await serverSockets(options, index, podNetwork);
+      const names = new Set([...addresses, ...serverNames]);
       const cluster: ClusterOptions = {
         name: `lab-${index + 1}`,
         environmentOf: () => environment,
-        hostOf: () => host,
-        ports: Array.from({ length: apiservers }, (_, number) =>
-          firstPort === 0 ? 0 : firstPort + index * apiservers + number,
-        ),
-        tls,
+        hostOf: () => options.host ?? defaultHost,
+        ports,
+        serverAddressOf: (_, number) => addresses[number] ?? defaultHost,
+        tls: { ca, ...(await authority.issueServer([...names])) },
         accessControl: true,
         fieldOwners: true,
         nodes: options.nodes,
@@ -99,7 +108,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
         ...(options.controllerManagers !== undefined && {
           controllerManagers: options.controllerManagers,
         }),
-        // As the real one does: nothing here waits for a lease that a stopped process left behind.
+        // The default of the real one.
         flags: { "leader-elect": true, ...options.flags },
         podNetwork,
         ledger,
@@ -124,6 +133,26 @@ export async function startLab(options: LabOptions): Promise<Lab> {
     ledger,
     stop,
   };
+}
+
+/** The addresses and ports of the servers of one cluster. */
+async function serverSockets(
+  { environment, host, apiservers, firstPort }: LabOptions,
+  cluster: number,
+  network: string,
+): Promise<{ readonly addresses: readonly string[]; readonly ports: readonly number[] }> {
+  const numbers = Array.from({ length: apiservers }, (_, number) => number);
+  if (host !== undefined || apiservers === 1) {
+    const first = firstPort + cluster * apiservers;
+    return {
+      addresses: numbers.map(() => host ?? defaultHost),
+      ports: numbers.map((number) => (firstPort === 0 ? 0 : first + number)),
+    };
+  }
+  // Endpoints have one port for all addresses.
+  const addresses = numbers.map((number) => serverAddress(network, number));
+  const port = firstPort === 0 ? await freePort(environment, serverAddress(network, 0)) : firstPort;
+  return { addresses, ports: numbers.map(() => port) };
 }
 
 function labServer(server: ReachableServer & { readonly pid?: number | undefined }): LabServer {

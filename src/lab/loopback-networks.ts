@@ -1,6 +1,6 @@
-// The networks in 127.0.0.0/8 that the pods of clusters over real sockets have. Each is taken by a
-// listener on an address that no pod gets, so two labs on one machine never share one; the system
-// closes the listener with its process, however that ends.
+// The networks in 127.0.0.0/8 for the pods, nodes and API servers of clusters over real sockets. A
+// listener on an address that nothing else gets reserves each, so two labs on one machine never share
+// one. The system closes the listener when the process ends.
 import type { Environment } from "../environment/environment.ts";
 import { type Listener, NetworkError } from "../environment/network.ts";
 import { randomInt } from "../environment/random.ts";
@@ -16,11 +16,16 @@ export interface LoopbackNetworks {
 const firstOctet = 16;
 const choices = 255 - firstOctet;
 
-/** A pod's address never ends so. */
+/** Neither a pod nor a server has this address. */
 const lockAddress = "255.255";
 
 /** Of no known service: a program that listens on every address would take all networks. */
 const lockPort = 29_127;
+
+/** The address of an API server; pods have no address x.y.255.z. */
+export function serverAddress(network: string, number: number): string {
+  return `${network}.255.${number + 1}`;
+}
 
 /** Every network is taken. */
 export class NoLoopbackNetworkError extends Error {
@@ -28,7 +33,7 @@ export class NoLoopbackNetworkError extends Error {
   readonly code = "NO_LOOPBACK_NETWORK";
 }
 
-/** So many, all different, elsewhere in every run. */
+/** Different networks, chosen at random. */
 export async function takeLoopbackNetworks(
   { network, random }: Pick<Environment, "network" | "random">,
   count: number,
@@ -64,7 +69,7 @@ async function lock(network: Environment["network"], host: string): Promise<List
 
 function noneLeft(count: number): NoLoopbackNetworkError {
   return new NoLoopbackNetworkError(
-    `there are no ${count} free networks for pods in 127.0.0.0/8: other labs have them, ` +
+    `there are no ${count} free networks in 127.0.0.0/8: other labs have them, ` +
       `or another program listens on port ${lockPort} of every address`,
   );
 }

@@ -13,7 +13,7 @@ import { FieldOwnership } from "./field-ownership.ts";
 import { FieldSet } from "./field-set.ts";
 import { emptyObject, type KindFinder, rulesOf } from "./kind-rules.ts";
 import { parentManagedFields, scaleManagedFields } from "./scale-fields.ts";
-import { tableType } from "./table-type.ts";
+import { builtInType } from "./value-type.ts";
 
 export type TrackFrom = "creation" | "first-apply";
 
@@ -66,7 +66,7 @@ export class FieldManagement {
   ofScale(): FieldOwnership {
     const { clock, trackFrom } = this.#options;
     const { kind, apiVersion, schema } = scaleKind;
-    const type = tableType(schema);
+    const type = builtInType(schema);
     const noFields = new FieldSet();
     return new FieldOwnership({
       clock,

@@ -15,7 +15,7 @@ import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { encodeList } from "../listwatch/list-body.ts";
 import { notFound } from "../listwatch/refusals.ts";
-import { readPatch } from "../patch/apply-patch.ts";
+import { readPatch } from "../patch/patch-request.ts";
 import { type AnswerForm, answerForm } from "../tables/answer-form.ts";
 import { asKubeObject } from "../verbs/api-object.ts";
 import type { Backend, Target } from "../verbs/backend.ts";

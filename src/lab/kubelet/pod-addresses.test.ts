@@ -8,7 +8,7 @@ function makeAddresses(reuseAfterMs: number) {
   return { time, addresses: new PodAddresses({ clock, network: "127.83", reuseAfterMs }) };
 }
 
-it("hands out different addresses of its network, in order", () => {
+it("takes different addresses of its network, in order", () => {
   const { addresses } = makeAddresses(1_000);
   const taken = Array.from({ length: 255 }, () => addresses.take());
   expect([taken[0], taken[1], taken[253], taken[254]]).toEqual([
@@ -19,7 +19,7 @@ it("hands out different addresses of its network, in order", () => {
   ]);
 });
 
-it("lets an address rest before it is used again, the one given back first to go first", () => {
+it("lets an address rest before it is used again, in the order of their release", () => {
   const { addresses, time } = makeAddresses(1_000);
   const [first, second] = [addresses.take(), addresses.take()];
   addresses.release(second);
@@ -34,16 +34,17 @@ it("lets an address rest before it is used again, the one given back first to go
   expect(addresses.take()).toBe(first);
 });
 
-it("uses an address again at once when told to", () => {
+it("uses an address again at once with no rest", () => {
   const { addresses } = makeAddresses(0);
   const address = addresses.take();
   addresses.release(address);
   expect(addresses.take()).toBe(address);
 });
 
-it("says so when every address is in use", () => {
+it("throws when every address is in use", () => {
   const { addresses } = makeAddresses(0);
-  const taken = Array.from({ length: 256 * 254 }, () => addresses.take());
-  expect(new Set(taken).size).toBe(256 * 254);
+  const taken = Array.from({ length: 255 * 254 }, () => addresses.take());
+  expect(new Set(taken).size).toBe(255 * 254);
+  expect(taken.at(-1)).toBe("127.83.254.254");
   expect(() => addresses.take()).toThrow(NoAddressError);
 });

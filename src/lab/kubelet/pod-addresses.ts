@@ -1,7 +1,7 @@
-// Hands out the addresses of a cluster's pods. Each has its own, from one network of the cluster:
-// in 127.0.0.0/8 where the pods are real servers, anything else in a simulation. An address that
-// was given back rests before it is used again, as long as the lab says: with no rest at all the
-// next pod gets the address of the last, as happens to those who run out of addresses.
+// The addresses of the pods of a cluster. Each pod has its own, from one network of the cluster: in
+// 127.0.0.0/8 where pods are real servers, any other in a simulation. A released address rests before
+// it is used again. Without a rest the next pod gets the address of the last one, as in a cluster that
+// has no free addresses.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 
 export interface PodAddressesOptions {
@@ -15,9 +15,9 @@ export interface PodAddressesOptions {
 /** Long enough that no client still has it in a connection pool or a cache. */
 const defaultReuseAfterMs = 300_000;
 
-/** x.y.0.1 to x.y.255.254: the last octets 0 and 255 stay free, being special elsewhere. */
+/** x.y.0.1 to x.y.254.254. API servers have x.y.255.z; last octets 0 and 255 are special elsewhere. */
 const hostsPerOctet = 254;
-const addressesPerNetwork = 256 * hostsPerOctet;
+const addressesPerNetwork = 255 * hostsPerOctet;
 
 /** No address is free, and none has rested long enough. */
 export class NoAddressError extends Error {
@@ -28,9 +28,9 @@ export class NoAddressError extends Error {
 export class PodAddresses {
   readonly #options: PodAddressesOptions;
   readonly #reuseAfterMs: number;
-  /** Those below were handed out at least once. */
+  /** Addresses below this index were used at least once. */
   #next = 0;
-  /** The one given back first comes first. None of them is in use. */
+  /** In the order of their release. None of them is in use. */
   readonly #resting = new Map<string, MonotonicMs>();
 
   constructor(options: PodAddressesOptions) {
@@ -38,7 +38,7 @@ export class PodAddresses {
     this.#reuseAfterMs = options.reuseAfterMs ?? defaultReuseAfterMs;
   }
 
-  /** An address nobody has: one that has rested, else one never used. */
+  /** A free address: one that has rested, else one never used. */
   take(): string {
     const [oldest] = this.#resting;
     if (oldest !== undefined && this.#hasRested(oldest[1])) {
@@ -53,7 +53,7 @@ export class PodAddresses {
     return `${this.#options.network}.${third}.${(index % hostsPerOctet) + 1}`;
   }
 
-  /** Gives an address back. One that turned out to be somebody else's is simply not given back. */
+  /** Call it only for an address that this pod really had. */
   release(address: string): void {
     this.#resting.delete(address);
     this.#resting.set(address, this.#options.clock.monotonicMs());

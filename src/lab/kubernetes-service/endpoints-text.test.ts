@@ -32,7 +32,7 @@ it("prints the generated text of v1 in 1.17", () => {
   );
 });
 
-it("prints neither a link nor a cluster name today, but labels", () => {
+it("prints labels, but no selfLink and no cluster name, since 1.20", () => {
   const labels = { "endpointslice.kubernetes.io/skip-mirror": "true" };
   const metadata = { ...endpoints.metadata, labels };
   expect(endpointsText({ ...endpoints, metadata }, "v1")).toBe(
@@ -46,7 +46,7 @@ it("prints neither a link nor a cluster name today, but labels", () => {
   );
 });
 
-it("prints an object that was made anew in Go's own syntax", () => {
+it("prints an object with replaced subsets in Go syntax", () => {
   expect(endpointsGoText(endpoints, "internal")).toBe(
     '&core.Endpoints{TypeMeta:v1.TypeMeta{Kind:"", APIVersion:""}, ' +
       'ObjectMeta:v1.ObjectMeta{Name:"kubernetes", GenerateName:"", Namespace:"default", ' +

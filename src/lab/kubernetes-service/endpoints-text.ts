@@ -1,7 +1,6 @@
 // The Endpoints of `kubernetes` as Go prints them into the server's log: with %v a struct of the
-// internal API up to 1.10 or so, and the generated text of v1 since; with %#v in Go's own syntax.
-// Where a version has no such field, or the lab's objects never have a value, what Go prints for
-// "nothing" stands.
+// internal API up to about 1.10, and the generated text of v1 since; with %#v in Go syntax. A field
+// that the lab's objects never have is printed as Go prints its zero value.
 import { optionalString, type RawRecord, recordAt } from "../../kube/kinds/fields.ts";
 import type { ServicePort, ServiceSubset } from "./service-endpoints.ts";
 import type { KubernetesServiceRules } from "./versions.ts";
@@ -37,7 +36,7 @@ export function endpointsText(endpoints: PrintedEndpoints, style: Style): string
   return `&Endpoints{ObjectMeta:${meta},Subsets:[]EndpointSubset{${subsets.join("")}},}`;
 }
 
-/** `%#v`, as far as the subsets, which are all that is new. */
+/** `%#v`, as far as the subsets. */
 export function endpointsGoText({ metadata, subsets }: PrintedEndpoints, style: Style): string {
   const api = style === "internal" ? "core" : "v1";
   const shown = subsets.map(({ addresses, ports }) => {

@@ -1,6 +1,5 @@
-// The leases by which API servers know of each other: one key for each address in their storage,
-// refreshed at every round and gone when its time is over. etcd removes a key whose time is over by
-// itself; here whoever lists does it, by the clock that all servers of the storage share.
+// The leases of API servers: one key for each address in their storage, renewed at every round. etcd
+// deletes an expired key by itself; here `list` deletes it, by the clock that all servers share.
 
 import type { Storage, StoredRecord } from "../../apiserver/storage/storage.ts";
 import type { Clock } from "../../environment/clock.ts";
@@ -15,11 +14,23 @@ export interface MasterLeasesOptions {
 /** DefaultEndpointReconcilerTTL in pkg/controlplane/apiserver/config.go. */
 export const masterLeaseMs = 15_000;
 
-/** Where kube-apiserver keeps them: `masterleases` under the prefix of everything. */
+/** The keys of kube-apiserver. */
 const prefix = "/registry/masterleases/";
 
-/** Two servers write different keys, so a second try is rare and a third unheard of. */
+/** Servers write different keys, so even a second try is rare. */
 const maxTries = 5;
+
+/** NewKeyNotFoundError of k8s.io/apiserver/pkg/storage, with its text. */
+export class MissingLeaseError extends Error {
+  override readonly name = "MissingLeaseError";
+  readonly code = "MISSING_LEASE";
+
+  constructor(key: string) {
+    super(
+      `StorageError: key not found, Code: 1, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: `,
+    );
+  }
+}
 
 export class MasterLeases {
   readonly #options: MasterLeasesOptions;
@@ -28,7 +39,7 @@ export class MasterLeases {
     this.#options = options;
   }
 
-  /** From now on the address counts for another while. */
+  /** Extends the lease of the address to 15 s from now. */
   async renew(ip: string): Promise<void> {
     const { storage, clock } = this.#options;
     for (let tries = 1; tries <= maxTries; tries += 1) {
@@ -39,13 +50,15 @@ export class MasterLeases {
     throw new Error(`the lease of ${ip} could not be renewed in ${maxTries} tries`);
   }
 
+  /** Rejects with `MissingLeaseError` when there is none. */
   async remove(ip: string): Promise<void> {
     const { storage } = this.#options;
     const { record } = await storage.get(prefix + ip);
-    if (record !== undefined) await storage.delete(record.key, record.revision);
+    if (record === undefined) throw new MissingLeaseError(prefix + ip);
+    await storage.delete(record.key, record.revision);
   }
 
-  /** The addresses whose time is not over, in the order of their keys. */
+  /** The addresses whose leases have not expired, in the order of their keys. */
   async list(): Promise<readonly string[]> {
     const { storage, clock } = this.#options;
     const addresses: string[] = [];
@@ -58,7 +71,7 @@ export class MasterLeases {
   }
 }
 
-/** As the real server stores it, an Endpoints object, beside the end of its time. */
+/** An Endpoints object, as the real server stores it, with the time at which it expires. */
 function leaseValue(ip: string, endsAt: number): Uint8Array {
   const subsets = [{ addresses: [{ ip }] }];
   const lease = { apiVersion: "v1", kind: "Endpoints", metadata: {}, subsets, endsAt };

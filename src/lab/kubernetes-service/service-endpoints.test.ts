@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { byLeases, byMasterCount, type ServiceSubset, subsetsOf } from "./service-endpoints.ts";
+import {
+  byLeases,
+  byMasterCount,
+  type ServiceSubset,
+  subsetsOf,
+  withoutAddress,
+} from "./service-endpoints.ts";
 
 const ports = [{ name: "https", port: 6443, protocol: "TCP" }];
 const otherPorts = [{ name: "https", port: 443, protocol: "TCP" }];
@@ -69,7 +75,7 @@ describe("a server that counts", () => {
     expect(byMasterCount([], own, { count: 4, setPorts: false })).toEqual(anew);
   });
 
-  it("sets the ports only when it is told to", () => {
+  it("sets the ports only with setPorts", () => {
     const wrong = [{ addresses: ["10.0.0.2"], ports: otherPorts }];
     expect(byMasterCount(wrong, own, { count: 1, setPorts: false })).toBeUndefined();
     expect(byMasterCount(wrong, own, { count: 1, setPorts: true })?.subsets).toEqual(
@@ -81,22 +87,28 @@ describe("a server that counts", () => {
 describe("a server with a lease", () => {
   const own = { ports };
 
-  it("lists whoever holds a lease, and nobody else", () => {
+  it("lists the addresses with a lease, and no others", () => {
     const wanted = byLeases(listing("10.0.0.1", "10.0.0.9"), ["10.0.0.2", "10.0.0.1"], own, {
       setPorts: false,
     });
     expect(wanted).toEqual({ subsets: listing("10.0.0.1", "10.0.0.2"), remade: false });
   });
 
-  it("is content with the same addresses in any order", () => {
+  it("changes nothing when the addresses differ only in order", () => {
     const leases = ["10.0.0.2", "10.0.0.1"];
     const listed = listing("10.0.0.1", "10.0.0.2");
     expect(byLeases(listed, leases, own, { setPorts: false })).toBeUndefined();
   });
 
-  it("leaves no subset when nobody holds a lease", () => {
+  it("leaves no subset when there is no lease", () => {
     expect(byLeases(listing("10.0.0.1"), [], own, { setPorts: true })?.subsets).toEqual([]);
   });
+});
+
+it("removes one address, and the subset with the last one", () => {
+  expect(withoutAddress(listing("10.0.0.1", "10.0.0.2"), "10.0.0.2")).toEqual(listing("10.0.0.1"));
+  expect(withoutAddress(listing("10.0.0.1"), "10.0.0.2")).toEqual(listing("10.0.0.1"));
+  expect(withoutAddress(listing("10.0.0.1"), "10.0.0.1")).toEqual([]);
 });
 
 it("reads the ready addresses and ports of an object", () => {

@@ -1,5 +1,5 @@
-// What an API server makes of the Endpoints of `kubernetes` in one round. Pure: the object as it was
-// read goes in, the subsets to write come out, or nothing when all is as the server wants it.
+// One round of an API server over the Endpoints of `kubernetes`. Pure: from the object as read to the
+// subsets to write, or undefined when nothing is to be changed.
 import { listAt, optionalNumber, optionalString, type RawRecord } from "../../kube/kinds/fields.ts";
 import { objectRecord } from "../../kube/kinds/metadata.ts";
 
@@ -16,11 +16,11 @@ export interface ServiceSubset {
 
 export interface Reconciliation {
   readonly subsets: readonly ServiceSubset[];
-  /** Whether nothing of the old object was worth keeping. */
+  /** Whether the subsets were replaced because there was not exactly one. */
   readonly remade: boolean;
 }
 
-/** The ready addresses of every subset, without what this service never has. */
+/** The ready addresses and the ports of every subset. */
 export function subsetsOf(endpoints: RawRecord): readonly ServiceSubset[] {
   return listAt(endpoints, "subsets").map((entry) => {
     const subset = objectRecord(entry);
@@ -42,8 +42,8 @@ export function subsetsOf(endpoints: RawRecord): readonly ServiceSubset[] {
 
 /**
  * ReconcileEndpoints of the master-count reconciler. A server adds itself and, beyond the count,
- * removes the addresses that follow its own in order, around the end if need be. Nothing says which
- * of the others are alive: whoever came last is right.
+ * removes the addresses that follow its own in order, around the end if necessary. It does not know
+ * which of the others are alive, so the last writer wins.
  */
 export function byMasterCount(
   subsets: readonly ServiceSubset[],
@@ -61,7 +61,7 @@ export function byMasterCount(
   return { subsets: [{ addresses, ports }], remade: false };
 }
 
-/** doReconcile of the lease reconciler: the addresses are those whose leases have not run out. */
+/** doReconcile of the lease reconciler: the addresses are those with a lease. */
 export function byLeases(
   subsets: readonly ServiceSubset[],
   leases: readonly string[],
@@ -79,9 +79,20 @@ export function byLeases(
   return { subsets: ofAddresses(wanted, ports), remade: false };
 }
 
+/** RemoveEndpoints of the master-count reconciler, of the first subset. */
+export function withoutAddress(
+  subsets: readonly ServiceSubset[],
+  ip: string,
+): readonly ServiceSubset[] {
+  const [first, ...rest] = subsets;
+  if (first === undefined) return [];
+  const addresses = first.addresses.filter((address) => address !== ip);
+  return [...ofAddresses(addresses, first.ports), ...rest];
+}
+
 function withOwn(listed: readonly string[], ip: string, count: number): readonly string[] {
   const addresses = sorted([...listed, ip]);
-  // Looked up once, as in the original: when the removal wraps around, the place is no longer ours.
+  // The original looks it up once too: after a removal that wraps around it is another address.
   const place = addresses.indexOf(ip);
   while (addresses.length > count) addresses.splice((place + 1) % addresses.length, 1);
   return addresses;

@@ -1,5 +1,5 @@
-// The objects of `default/kubernetes` as an API server reads and writes them, over HTTP like anybody:
-// the Service, its Endpoints, and the server's own copy of them as an EndpointSlice.
+// The objects of `default/kubernetes` as an API server reads and writes them, over HTTP like any client:
+// the Service, its Endpoints, and the EndpointSlice that the server copies from them.
 
 import { isIpv6 } from "../../environment/ip-address.ts";
 import {
@@ -17,13 +17,13 @@ import type { ServiceSubset } from "./service-endpoints.ts";
 export const serviceName = "kubernetes";
 
 const servicesPath = "/api/v1/namespaces/default/services";
-const endpointsPath = "/api/v1/namespaces/default/endpoints";
+export const endpointsPath = "/api/v1/namespaces/default/endpoints";
 const slicesPath = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 
-/** Twice the time between two rounds, which is how long a stopping server tries. */
+/** Twice the interval of the rounds: a stopping server gives up after this time. */
 const requestDeadlineMs = 20_000;
 
-/** The port people know the service by: DefaultAPIServerServicePort of the real server. */
+/** DefaultAPIServerServicePort of the real server. */
 const servicePort = 443;
 
 export class ServiceObjects {
@@ -88,7 +88,7 @@ export class ServiceObjects {
     }
   }
 
-  /** Another server may have been faster, and then all is well until the next round. */
+  /** Another server may have created it already; the next round compares. */
   async #create(path: string, body: object): Promise<void> {
     try {
       await this.#request({ verb: "create", method: "POST", path, body });

@@ -1,5 +1,5 @@
-// How the versions of kube-apiserver differ in keeping the `kubernetes` service, as data. Every
-// value says in which Kubernetes source it was read.
+// The differences between versions of kube-apiserver in the `kubernetes` service, as data. Every value
+// names the Kubernetes source it was read from.
 import type { ProfileName } from "../controllers/profiles.ts";
 
 /** `--endpoint-reconciler-type`. */
@@ -9,27 +9,47 @@ export interface KubernetesServiceRules {
   readonly defaultType: ReconcilerType;
   /** `after-work` waits the interval after each round, so rounds drift; `fixed` keeps the beat. */
   readonly spacing: "after-work" | "fixed";
-  /** Whether the first round of a process sets the ports right; later ones never do. */
+  /** Whether the first round of a process corrects the ports; later rounds never do. */
   readonly firstSetsPorts: boolean;
-  /** Whether the Endpoints say that they must not be copied into a slice: the server writes one. */
+  /** Whether the Endpoints have the label against a mirrored slice: the server writes its own. */
   readonly skipMirrorLabel: boolean;
   /** How Go prints the object: a struct of the internal API, or the generated text of v1. */
   readonly printed: "internal" | "v1-1.17" | "v1";
   /** Whether the removal of the last address is refused as well. */
   readonly keepsLastAddress: boolean;
-  /** What an empty list of leases is answered with. */
+  /** The error when the list of leases is empty. */
   readonly noLeases: string;
-  /** Where the lines say they come from. */
+  /**
+   * `listener-first`: SIGTERM closes the listener while the server removes its address, so that its
+   * own requests are refused. `service-first`: it closes after the removal.
+   */
+  readonly stopOrder: "listener-first" | "service-first";
+  /** The removal of an old address at the start; undefined where the version has none. */
+  readonly staleRemoval: StaleRemoval | undefined;
+  readonly removalFailedPrefix: string;
+  /** Whether Go quotes the URL of a failed request: since Go 1.14. */
+  readonly quotesUrls: boolean;
+  /** File and line of the log lines. */
   readonly sources: {
-    /** The whole object is made anew, printed with %#v. */
+    /** The subsets were replaced; printed with %#v. */
     readonly remade: string;
     readonly masterCount: string;
     readonly lease: string;
     readonly failed: string;
-    /** Undefined where a stop says nothing, because nothing is done. */
+    /** Undefined where a stop does nothing. */
     readonly stopping: string | undefined;
     readonly removalFailed: string;
   };
+}
+
+interface StaleRemoval {
+  readonly source: { readonly found: string; readonly failed: string };
+  /** Logged when the removal succeeds. */
+  readonly found: string | undefined;
+  /** Before the error. */
+  readonly failed: string;
+  /** Whether a lease that does not exist is no error. */
+  readonly ignoresMissing: boolean;
 }
 
 const noLeasesOld =
@@ -46,6 +66,11 @@ const rules17: KubernetesServiceRules = {
   printed: "internal",
   keepsLastAddress: true,
   noLeases: noLeasesOld,
+  // It has no hook before the shutdown.
+  stopOrder: "listener-first",
+  staleRemoval: undefined,
+  removalFailedPrefix: "",
+  quotesUrls: false,
   sources: {
     remade: "controller.go:350",
     masterCount: "controller.go:386",
@@ -82,6 +107,17 @@ const rules117: KubernetesServiceRules = {
   printed: "v1-1.17",
   keepsLastAddress: true,
   noLeases: noLeasesOld,
+  // preparedGenericAPIServer.Run in pkg/server/genericapiserver.go of k8s.io/apiserver 0.17.3: one
+  // channel ends the listener and lets the hooks run, as --shutdown-delay-duration is 0.
+  stopOrder: "listener-first",
+  staleRemoval: {
+    source: { found: "", failed: "controller.go:151" },
+    found: undefined,
+    failed: "Unable to remove old endpoints from kubernetes service: ",
+    ignoresMissing: false,
+  },
+  removalFailedPrefix: "",
+  quotesUrls: false,
   sources: {
     remade: "mastercount.go:98",
     masterCount: "mastercount.go:134",
@@ -92,7 +128,7 @@ const rules117: KubernetesServiceRules = {
   },
 };
 
-/** pkg/controlplane/reconcilers and pkg/controlplane/controller/kubernetesservice of 1.33.0. */
+/** pkg/controlplane/reconcilers and controller/kubernetesservice of 1.33.0; 1.36.0 has the same. */
 const rules133: KubernetesServiceRules = {
   ...rules117,
   skipMirrorLabel: true,
@@ -101,6 +137,18 @@ const rules133: KubernetesServiceRules = {
   keepsLastAddress: false,
   noLeases:
     "no API server IP addresses were listed in storage, refusing to erase all endpoints for the kubernetes Service",
+  // RunWithContext in pkg/server/genericapiserver.go of k8s.io/apiserver 0.33.0 and 0.36.0: no request
+  // is refused before the hooks are done (NotAcceptingNewRequest waits for PreShutdownHooksStopped).
+  stopOrder: "service-first",
+  staleRemoval: {
+    source: { found: "controller.go:95", failed: "controller.go:97" },
+    found:
+      "Found stale data, removed previous endpoints on kubernetes service, apiserver didn't exit successfully previously",
+    failed: "Error removing old endpoints from kubernetes service: ",
+    ignoresMissing: true,
+  },
+  removalFailedPrefix: "Unable to remove endpoints from kubernetes service: ",
+  quotesUrls: true,
   sources: {
     remade: "instancecount.go:103",
     masterCount: "instancecount.go:140",

@@ -5,7 +5,7 @@
 import { expect } from "vitest";
 import type { Simulation } from "../../simulation/simulation.ts";
 import type { Hop } from "../../timeline/witness.ts";
-import { replicaNames } from "../incidents/ingress-sides.ts";
+import { replicaNames } from "../comparison/side.ts";
 import type { ObserverAccuracy } from "./observer-accuracy.ts";
 
 export interface ExpectedOfObserver {

@@ -1,5 +1,5 @@
-// A cluster whose objects are in an etcd and whose API servers are processes of their own. Its
-// controllers and nodes stay in the lab's process and go on through whichever server is there.
+// A cluster with its objects in etcd and every API server in a process of its own. Its controllers and
+// nodes are in the lab's process and use any server that accepts connections.
 import type { Environment } from "../../environment/environment.ts";
 import { type Cluster, type ClusterOptions, startClusterWith } from "../cluster.ts";
 import { componentToken } from "../cluster-servers.ts";
@@ -13,9 +13,9 @@ export interface StoredClusterOptions {
   readonly cluster: Omit<ClusterOptions, "environmentOf">;
   /** Of the etcd; several clusters may share one. */
   readonly endpoints: readonly string[];
-  /** For what the servers are told. */
+  /** For the configuration files of the servers. */
   readonly folder: string;
-  /** Told when a server dies and when it is back. */
+  /** Called when a server ends and when it is back. */
   readonly onNews?: (news: string) => void;
 }
 
@@ -28,7 +28,7 @@ export async function startStoredCluster(
   const { name, hostOf } = options.cluster;
   const cluster: ClusterOptions = {
     ...options.cluster,
-    // A server that is started again has to be found where it was.
+    // A server keeps its port when it is started again.
     ports: await fixedPorts(environment, hostOf(name), options.cluster.ports),
     environmentOf: () => ({ ...environment, network: balancer }),
     nodeToken: (user) => componentToken(token, user),
@@ -50,16 +50,19 @@ export async function startStoredCluster(
   });
 }
 
+/** Free ports for those that are 0, all different. */
 async function fixedPorts(
   environment: Environment,
   host: string,
   ports: readonly number[],
 ): Promise<readonly number[]> {
-  const chosen = new Set<number>();
+  const fixed: number[] = [];
   for (const port of ports) {
-    let fixed = port;
-    while (fixed === 0 || chosen.has(fixed)) fixed = await freePort(environment, host);
-    chosen.add(fixed);
+    let next = port;
+    while (next === 0 || (port === 0 && fixed.includes(next))) {
+      next = await freePort(environment, host);
+    }
+    fixed.push(next);
   }
-  return [...chosen];
+  return fixed;
 }
