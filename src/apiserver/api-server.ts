@@ -18,31 +18,43 @@ import { AccessControl } from "./access/access-control.ts";
 import type { AuthorizationMode } from "./access/authorizer.ts";
 import { ApiError } from "./api-error.ts";
 import { FieldManagement, type TrackFrom } from "./apply/field-management.ts";
-import { auditIds } from "./audit/audit-ids.ts";
 import { CustomResources } from "./custom/custom-resources.ts";
 import { customResourceDefinitionKind } from "./custom/definition-kind.ts";
 import { ApiServerFaults, ConnectionResetFault, type FaultSubject } from "./faults.ts";
 import { FlowControl } from "./flow/flow-control.ts";
-import { type Answer, errorAnswer, internalError, send, warningHeader } from "./http/answer.ts";
+import {
+  type Answer,
+  errorAnswer,
+  internalError,
+  send,
+  storageRefusal,
+  warningHeader,
+} from "./http/answer.ts";
 import type { Authentication, User } from "./http/authentication.ts";
 import { Health } from "./http/health.ts";
 import { otherAnswer, publicAnswer } from "./http/other-paths.ts";
 import { RequestGate } from "./http/request-gate.ts";
-import { requestMetrics } from "./http/request-metrics.ts";
-import { type RequestMetricsForm, requestMetrics133 } from "./http/request-metrics-forms.ts";
-import { clientGoneCode, type RequestEnd, RequestRecord } from "./http/request-record.ts";
+import {
+  type RequestMetricsForm,
+  requestMetrics,
+  requestMetrics133,
+} from "./http/request-metrics.ts";
+import {
+  auditIds,
+  clientGoneCode,
+  type RequestEnd,
+  type RequestObserver,
+  RequestRecord,
+  TrackedExchange,
+} from "./http/request-record.ts";
 import { ResourceHandler } from "./http/resource-handler.ts";
 import { type OtherRoute, parseRoute, type Route } from "./http/route.ts";
-import type { RequestObserver } from "./http/served-request.ts";
-import { storageRefusal } from "./http/storage-refusal.ts";
-import { TrackedExchange } from "./http/tracked-exchange.ts";
-import { ensureInitialObjects } from "./initial-objects.ts";
+import { ensureInitialObjects, preloadObjects } from "./initial-objects.ts";
 import { allKinds } from "./kinds/all-kinds.ts";
 import type { ResourceKind } from "./kinds/resource-kind.ts";
 import { ServedKinds } from "./kinds/served-kinds.ts";
+import { ResourceStores } from "./listwatch/resource-store.ts";
 import { OpenApi } from "./openapi/openapi.ts";
-import { preloadObjects } from "./preloaded-objects.ts";
-import { ResourceStores } from "./resource-stores.ts";
 import { whenStorageAnswers } from "./storage/patient-start.ts";
 import type { Storage } from "./storage/storage.ts";
 import { Allocator } from "./verbs/allocator.ts";
@@ -74,7 +86,9 @@ export interface ApiServerOptions {
   readonly trackFieldsFrom?: TrackFrom;
   /** What the storage holds before it listens, beside what every cluster holds. */
   readonly objects?: Iterable<object>;
-  /** How long a new definition waits before its kind is served; real servers that are several: 5 s. */
+  /**
+   * How long a new definition waits before its kind is served; real servers that are several: 5 s.
+   */
   readonly establishingDelayMs?: number;
   /** Whether one of these may be there already, in a storage that outlives the server. */
   readonly keepsExistingObjects?: boolean;
@@ -87,8 +101,8 @@ export interface ApiServerOptions {
   /** Others who keep a record of each request: an audit log, the server's own log. */
   readonly observers?: readonly RequestObserver[];
   /**
-   * Hosts that only look on, each with the chance its watches draw from. They are served from caches
-   * of their own, so that everybody else is served the same with them as without them.
+   * Hosts that only look on, each with the chance its watches draw from. They are served from
+   * caches of their own, so that everybody else is served the same with them as without them.
    */
   readonly onlookers?: ReadonlyMap<string, Random>;
 }

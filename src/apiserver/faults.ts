@@ -6,8 +6,7 @@ import { elapsedMs, type MonotonicMs, monotonicAfter } from "../environment/cloc
 import type { IncomingRequest } from "../environment/network.ts";
 import { type Random, randomBetween } from "../environment/random.ts";
 import type { Timers } from "../environment/timers.ts";
-import { ApiError } from "./api-error.ts";
-import { OverloadError } from "./flow/overload-error.ts";
+import { ApiError, OverloadError } from "./api-error.ts";
 import type { ApiVerb } from "./http/route.ts";
 import { CacheFaults } from "./listwatch/cache-faults.ts";
 

@@ -1,5 +1,5 @@
-// What a request asks to be allowed, read from its method and path alone, so that it is known before
-// it is known whether there is such a resource: who may not ask does not learn that either.
+// What a request asks to be allowed, read from its method and path alone, so that it is known
+// before it is known whether there is such a resource: who may not ask does not learn that either.
 import type { User } from "../http/authentication.ts";
 
 export interface ResourceAttributes {

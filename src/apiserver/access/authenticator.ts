@@ -1,5 +1,6 @@
-// Who a request comes from: a static token, a token of a ServiceAccount, or nobody. A ServiceAccount's
-// token is good only while everything it is bound to is there, as this server's caches have it.
+// Who a request comes from: a static token, a token of a ServiceAccount, or nobody. A
+// ServiceAccount's token is good only while everything it is bound to is there, as this server's
+// caches have it.
 
 import { isLegacy, type TokenKey, verifyToken } from "../../components/service-account-tokens.ts";
 import type { Clock } from "../../environment/clock.ts";
@@ -9,6 +10,8 @@ import {
   anonymous,
   asAuthenticated,
   bearerToken,
+  serviceAccountGroups,
+  serviceAccountName,
   type User,
 } from "../http/authentication.ts";
 import { secretKind } from "../kinds/config.ts";
@@ -20,7 +23,6 @@ import { serviceAccountKind } from "../kinds/service-account.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend } from "../verbs/backend.ts";
 import { quotedList } from "./policy-rule.ts";
-import { serviceAccountGroups, serviceAccountName } from "./service-account-names.ts";
 
 export interface AuthenticatorOptions {
   readonly clock: Clock;

@@ -9,8 +9,7 @@ import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { notFound } from "../listwatch/refusals.ts";
 import type { ResourceAttributes } from "./attributes.ts";
-import type { Authorizer } from "./authorizer.ts";
-import { forbiddenObject } from "./forbidden.ts";
+import { type Authorizer, forbiddenObject } from "./authorizer.ts";
 import { describeRights, type PolicyRule, quotedList, uncovered } from "./policy-rule.ts";
 import { readRoleRef, readRules } from "./role-index.ts";
 
@@ -104,7 +103,9 @@ function isAggregated(role: KubeObject): boolean {
   return objectsAt(role, "aggregationRule", "clusterRoleSelectors").length > 0;
 }
 
-/** The garbage collector may not hold the rights of the roles it takes owners and finalizers from. */
+/**
+ * The garbage collector may not hold the rights of the roles it takes owners and finalizers from.
+ */
 function isOnlyForCollector(object: KubeObject, current: KubeObject): boolean {
   const rest = ({ metadata, ...fields }: KubeObject): object => {
     const { ownerReferences: _owners, finalizers: _finalizers, ...others } = metadata;

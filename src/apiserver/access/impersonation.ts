@@ -1,17 +1,18 @@
 // Impersonation: who may, can act as somebody else, whose rights then count. Each part of the other
-// identity has to be allowed on its own. Since 1.36 it is enough to be allowed to act as such a user
-// for what the request does; else one must be allowed to impersonate at all, as ever.
+// identity has to be allowed on its own. Since 1.36 it is enough to be allowed to act as such a
+// user for what the request does; else one must be allowed to impersonate at all, as ever.
 import type { Headers } from "../../environment/network.ts";
 import { ApiError } from "../api-error.ts";
 import {
   anonymousName,
   authenticatedGroup,
+  serviceAccountGroups,
+  serviceAccountOf,
   type User,
   unauthenticatedGroup,
 } from "../http/authentication.ts";
 import { authenticationGroup } from "../kinds/reviews.ts";
 import type { Access, Attributes, ResourceAttributes } from "./attributes.ts";
-import { serviceAccountGroups, serviceAccountOf } from "./service-account-names.ts";
 
 /** One way to become the other: all of it has to be allowed. */
 export interface ImpersonationWay {

@@ -1,10 +1,9 @@
 // Who has which rules, by subject: made from all roles and bindings at once, and read for every
 // request. It is a pure function of the objects, so it can never be half up to date.
-import type { User } from "../http/authentication.ts";
+import { serviceAccountName, type User } from "../http/authentication.ts";
 import { type JsonObject, objectAt, objectsAt, textAt } from "../kinds/fields.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { type PolicyRule, readRule } from "./policy-rule.ts";
-import { serviceAccountName } from "./service-account-names.ts";
 
 export interface RoleObjects {
   readonly roles: Iterable<KubeObject>;
@@ -27,7 +26,9 @@ export interface RoleRef {
   readonly name: string;
 }
 
-/** Grants by subject. A binding is in the list of a subject once, for the first time it names it. */
+/**
+ * Grants by subject. A binding is in the list of a subject once, for the first time it names it.
+ */
 type Grants = ReadonlyMap<string, readonly Grant[]>;
 
 export class RoleIndex {

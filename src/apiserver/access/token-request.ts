@@ -5,6 +5,7 @@ import { signToken, type TokenKey } from "../../components/service-account-token
 import { toTime } from "../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
 import type { ExpectedKind } from "../decode/request-object.ts";
+import { serviceAccountName } from "../http/authentication.ts";
 import { secretKind } from "../kinds/config.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { type JsonObject, numberAt, objectAt, textAt, textsAt } from "../kinds/fields.ts";
@@ -16,7 +17,6 @@ import { serviceAccountKind } from "../kinds/service-account.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { badRequest, notFound } from "../listwatch/refusals.ts";
 import type { Backend } from "../verbs/backend.ts";
-import { serviceAccountName } from "./service-account-names.ts";
 
 export const tokenRequestKind: ExpectedKind = {
   kind: "TokenRequest",

@@ -49,7 +49,8 @@ export function parentManagedFields(
   for (const [key, owner] of after) {
     if (owner.fields.has(scalePath)) {
       const fields = FieldSet.of(path);
-      // The real server looks the time up among the object's owners, and so finds none for new ones.
+      // The real server looks the time up among the object's owners, and so finds none for new
+      // ones.
       const time = before.get(key)?.time;
       result.set(key, { ...owner, apiVersion: groupVersion(kind), time, fields });
     }

@@ -7,7 +7,7 @@ import type { ResourceAttributes } from "../access/attributes.ts";
 import type { Decision } from "../access/authorizer.ts";
 import type { ApiError } from "../api-error.ts";
 import { userInfo } from "../http/authentication.ts";
-import type { RequestObserver, RequestOutcome, ServedRequest } from "../http/served-request.ts";
+import type { RequestObserver, RequestOutcome, ServedRequest } from "../http/request-record.ts";
 import type { PeerAddresses } from "./peer-addresses.ts";
 
 /** The API version the events are written in: 1.7, 1.8 to 1.11, 1.12 and later. */

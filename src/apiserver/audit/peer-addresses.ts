@@ -1,6 +1,6 @@
 // The addresses under which clients appear in logs. Over sockets they are what they are; the
-// machines of a simulation have names instead, so each gets an address when it is first seen, unless
-// the cluster knows it under one.
+// machines of a simulation have names instead, so each gets an address when it is first seen,
+// unless the cluster knows it under one.
 
 export interface PeerAddressesOptions {
   /** The address a machine is known by; undefined for machines that have none. */

@@ -2,12 +2,14 @@
 // built-in kinds, with the rules its schema states.
 import { isDeepStrictEqual } from "node:util";
 import { ApiError } from "../api-error.ts";
-import type { CustomChange, CustomType, ScalePaths } from "../kinds/custom-type.ts";
 import { copyJson, type JsonObject, textAt, valueAt } from "../kinds/fields.ts";
 import {
   bumpGeneration,
+  type CustomChange,
+  type CustomType,
   defineKind,
   type ResourceKind,
+  type ScalePaths,
   startGeneration,
 } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";

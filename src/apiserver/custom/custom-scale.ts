@@ -1,8 +1,9 @@
 // The fields of a custom object that its scale subresource shows: numbers of replicas, and a
 // selector, wherever the definition says they are.
-import type { ScalePaths } from "../kinds/custom-type.ts";
+
 import type { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject } from "../kinds/fields.ts";
+import type { ScalePaths } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 
 const int32Max = 2 ** 31 - 1;

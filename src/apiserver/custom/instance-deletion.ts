@@ -6,8 +6,7 @@ import { ApiError } from "../api-error.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend } from "../verbs/backend.ts";
-import { deleteObject } from "../verbs/delete.ts";
-import { readDeleteOptions } from "../verbs/delete-options.ts";
+import { deleteObject, readDeleteOptions } from "../verbs/delete.ts";
 import type { Condition } from "./definition.ts";
 
 /** pkg/controller/finalizer: how often it looks, and how long before it begins again. */

@@ -1,7 +1,8 @@
 // All that is asked of an object of a custom kind: the schema, its scale, objects inside it, lists
 // that are sets or maps, and the rules. Rules are not run on objects whose shape is wrong.
-import type { CustomChange, ScalePaths } from "../kinds/custom-type.ts";
+
 import { FieldErrors } from "../kinds/field-errors.ts";
+import type { CustomChange, ScalePaths } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { Correlation } from "./correlation.ts";
 import { checkScaleSpec, checkScaleStatus } from "./custom-scale.ts";

@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { copyJson } from "../kinds/fields.ts";
 import type { KubeObject } from "../kube-object.ts";
-import type { StoredForm } from "../listwatch/stored-form.ts";
+import type { StoredForm } from "../listwatch/encoded-object.ts";
 import { conformTo } from "./conform-object.ts";
 import { applyDefaults } from "./defaulting.ts";
 import { type DefinitionVersion, groupOf, versionsOf } from "./definition.ts";

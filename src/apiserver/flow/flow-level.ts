@@ -1,9 +1,10 @@
 // The seats of one priority level. Requests that find none wait in the queue of their flow; a seat
-// that becomes free goes to the flow whose turn it is, so that one that asks for much delays itself.
+// that becomes free goes to the flow whose turn it is, so that one that asks for much delays
+// itself.
 import { assertCostly } from "../../environment/assert.ts";
 import { type Clock, elapsedMs } from "../../environment/clock.ts";
 import type { Timers } from "../../environment/timers.ts";
-import { OverloadError } from "./overload-error.ts";
+import { OverloadError } from "../api-error.ts";
 
 export interface FlowLevelOptions {
   readonly clock: Clock;

@@ -2,10 +2,11 @@
 // priority level its seat comes. These are the objects a real server starts with; here they are
 // fixed, and cannot be read or changed through the API.
 import type { Attributes } from "../access/attributes.ts";
-import { allServiceAccountsGroup, serviceAccountOf } from "../access/service-account-names.ts";
 import {
+  allServiceAccountsGroup,
   authenticatedGroup,
   mastersGroup,
+  serviceAccountOf,
   type User,
   unauthenticatedGroup,
 } from "../http/authentication.ts";

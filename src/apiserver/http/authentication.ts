@@ -1,5 +1,5 @@
-// Who is asking. Everybody who is known belongs to system:authenticated, everybody else is
-// system:anonymous, where the server lets such people in at all.
+// The user of a request. An authenticated user is in the group system:authenticated. Any other is
+// system:anonymous, if the server allows anonymous requests.
 import type { TokenKey } from "../../components/service-account-tokens.ts";
 
 export interface User {
@@ -51,4 +51,26 @@ export function userInfo({ name, uid, groups, extra }: User): object {
     ...(groups.length === 0 ? {} : { groups }),
     ...(extra === undefined || Object.keys(extra).length === 0 ? {} : { extra }),
   };
+}
+
+/** User names of ServiceAccounts begin with it: `system:serviceaccount:default:builder`. */
+const serviceAccountPrefix = "system:serviceaccount:";
+
+export const allServiceAccountsGroup = "system:serviceaccounts";
+
+export function serviceAccountName(namespace: string, name: string): string {
+  return `${serviceAccountPrefix}${namespace}:${name}`;
+}
+
+export function serviceAccountGroups(namespace: string): readonly string[] {
+  return [allServiceAccountsGroup, `${allServiceAccountsGroup}:${namespace}`];
+}
+
+/** Undefined when the user is no ServiceAccount. */
+export function serviceAccountOf(
+  user: string,
+): { readonly namespace: string; readonly name: string } | undefined {
+  if (!user.startsWith(serviceAccountPrefix)) return undefined;
+  const [namespace = "", name = "", ...more] = user.slice(serviceAccountPrefix.length).split(":");
+  return namespace === "" || name === "" || more.length > 0 ? undefined : { namespace, name };
 }

@@ -1,5 +1,5 @@
-// /healthz, /livez and /readyz: "ok", or each check with its verdict. Why a check failed is told only
-// to those who may ask for that check by name, as in the real server.
+// /healthz, /livez and /readyz: "ok", or each check with its verdict. Why a check failed is told
+// only to those who may ask for that check by name, as in the real server.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type Answer, textAnswer } from "./answer.ts";

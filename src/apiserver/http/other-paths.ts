@@ -4,9 +4,8 @@ import { exposition } from "../../components/exposition.ts";
 import type { Headers } from "../../environment/network.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { OpenApi } from "../openapi/openapi.ts";
-import { aggregatedDiscovery } from "./aggregated-discovery.ts";
 import { type Answer, jsonAnswer, textAnswer } from "./answer.ts";
-import { discoveryDocument } from "./discovery.ts";
+import { aggregatedDiscovery, discoveryDocument } from "./discovery.ts";
 import { methodNotAllowed, notFoundPath, type OtherRoute } from "./route.ts";
 
 /** What anybody may read, as real servers let anybody, beside health. */

@@ -6,9 +6,13 @@ import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock
 import { goDuration } from "../../environment/go-duration.ts";
 import { type Random, randomInt } from "../../environment/random.ts";
 import type { PeerAddresses } from "../audit/peer-addresses.ts";
-import { isLongRunning } from "../http/request-record.ts";
+import {
+  isLongRunning,
+  type RequestObserver,
+  type RequestOutcome,
+  type ServedRequest,
+} from "../http/request-record.ts";
 import type { ResourceRoute } from "../http/route.ts";
-import type { RequestObserver, RequestOutcome, ServedRequest } from "../http/served-request.ts";
 import { type TraceForm, traceText, traceThresholdMs } from "./request-trace.ts";
 
 export interface RequestLinesForm {

@@ -68,7 +68,9 @@ interface Step {
   readonly atMs: number;
 }
 
-/** In handlers/{get,create,update,delete,patch}.go of each version; steps of its body are left out. */
+/**
+ * In handlers/{get,create,update,delete,patch}.go of each version; steps of its body are left out.
+ */
 function stepsOf(request: TracedRequest, { layout }: TraceForm): readonly Step[] {
   const { verb, elapsedMs, items, length } = request;
   const before = (text: string): Step => ({ text, atMs: 0 });

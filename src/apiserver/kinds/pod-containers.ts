@@ -1,5 +1,6 @@
-// The containers of a pod, with their probes and hooks, and the volumes they mount: defaults and rules.
-// Pods and the templates of workloads share them. Problems are listed in the order of a real server.
+// The containers of a pod, with their probes and hooks, and the volumes they mount: defaults and
+// rules. Pods and the templates of workloads share them. Problems are listed in the order of a real
+// server.
 import { FieldErrors } from "./field-errors.ts";
 import {
   isJsonObject,
@@ -417,8 +418,8 @@ function amountOf(text: string): number {
   return number === "" ? Number.NaN : Number(number) * (factors[unit] ?? Number.NaN);
 }
 
-// Volumes: names, one source each, and the fields that the common sources need. Sources that no part
-// of the lab can provide are only checked against the schema.
+// Volumes: names, one source each, and the fields that the common sources need. Sources that no
+// part of the lab can provide are only checked against the schema.
 
 const modeMax = 0o777;
 const modeMessage = "must be a number between 0 and 0777 (octal), both inclusive";
@@ -577,7 +578,9 @@ export function setVolumeDefaults(volume: JsonObject): void {
   }
 }
 
-/** The tag of an image reference; `latest` when it names neither tag nor digest, "" for no image. */
+/**
+ * The tag of an image reference; `latest` when it names neither tag nor digest, "" for no image.
+ */
 function imageTag(image: string): string {
   if (image.length > imageMaxLength || !imageReference.test(image)) {
     return "";

@@ -1,5 +1,5 @@
-// The spec of a pod, shared by Pods and by the templates of workloads: defaults, rules, where it may be
-// scheduled, and warnings. Containers and volumes are in pod-containers.ts.
+// The spec of a pod, shared by Pods and by the templates of workloads: defaults, rules, where it
+// may be scheduled, and warnings. Containers and volumes are in pod-containers.ts.
 
 import { isIp } from "../../environment/ip-address.ts";
 import type { FieldErrors } from "./field-errors.ts";
@@ -16,9 +16,8 @@ import {
   textsAt,
 } from "./fields.ts";
 import { invalidIpMessage } from "./ip-rules.ts";
-import { validateLabelSelector } from "./label-selector-rules.ts";
 import { dnsLabel, dnsSubdomain, labelValue, qualifiedName } from "./names.ts";
-import { validateLabels } from "./object-meta.ts";
+import { validateLabelSelector, validateLabels } from "./object-meta.ts";
 import {
   type ContainerContext,
   setContainerDefaults,
@@ -74,8 +73,8 @@ export function setRequestDefaults(spec: JsonObject): void {
   }
 }
 
-// Rules, in the order in which a real server lists problems. Fields that no part of the lab acts on are
-// only checked against the schema.
+// Rules, in the order in which a real server lists problems. Fields that no part of the lab acts on
+// are only checked against the schema.
 
 const restartPolicies = ["Always", "OnFailure", "Never"];
 

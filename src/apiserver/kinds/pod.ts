@@ -430,7 +430,8 @@ function keepPriority(pod: KubeObject, current: KubeObject): void {
 }
 
 // The admission plugin DefaultTolerationSeconds: a pod tolerates a node that is not ready or not
-// reachable for five minutes, unless it has its own toleration. So pods of a dead node are deleted then.
+// reachable for five minutes, unless it has its own toleration. So pods of a dead node are deleted
+// then.
 
 /** plugin/pkg/admission/defaulttolerationseconds defaultNotReadyTolerationSeconds and its twin. */
 const toleratedSeconds = 300;

@@ -1,5 +1,5 @@
-// ReplicaSets and their predecessor, ReplicationControllers. No controller of the lab runs the latter;
-// they are served because kubectl lists them, and a cluster of the lab refuses new ones.
+// ReplicaSets and their predecessor, ReplicationControllers. No controller of the lab runs the
+// latter; they are served because kubectl lists them, and a cluster of the lab refuses new ones.
 import type { KubeObject } from "../kube-object.ts";
 import {
   ageColumn,

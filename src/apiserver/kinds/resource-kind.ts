@@ -1,14 +1,14 @@
-// One kind of objects beyond its schema: names, subresources, defaults, rules, columns. The verbs are
-// the same for all kinds; every difference between kinds is a field here. `setDefaults` and the
+// One kind of objects beyond its schema: names, subresources, defaults, rules, columns. The verbs
+// are the same for all kinds; every difference between kinds is a field here. `setDefaults` and the
 // `prepare…` functions change the object they get, which is the request's own copy.
-
 import type { WallMs } from "../../environment/clock.ts";
 import { sameJson } from "../../kube/kinds/same-json.ts";
+import type { Conformed } from "../decode/conform.ts";
 import type { KubeObject } from "../kube-object.ts";
-import type { StoredForm } from "../listwatch/stored-form.ts";
+import type { StoredForm } from "../listwatch/encoded-object.ts";
 import type { KindColumns } from "../tables/columns.ts";
-import type { CustomType } from "./custom-type.ts";
 import type { FieldErrors } from "./field-errors.ts";
+import type { JsonObject } from "./fields.ts";
 import { dnsSubdomain, type NameRule } from "./names.ts";
 
 export type Subresource =
@@ -33,14 +33,18 @@ export interface ResourceKind {
   readonly namespaced: boolean;
   /** Its type in the schema table; "" for custom kinds. */
   readonly schema: string;
-  /** Present for a kind that a CustomResourceDefinition has added: its shape is not in the table. */
+  /**
+   * Present for a kind that a CustomResourceDefinition has added: its shape is not in the table.
+   */
   readonly custom?: CustomType;
   /** The kind of its lists, where it is another than the kind with `List` behind it. */
   readonly listKind?: string;
   readonly subresources: readonly Subresource[];
   /** Ends with "/". */
   readonly prefix: string;
-  /** Where objects are stored otherwise than they are shown: in another version, or another kind. */
+  /**
+   * Where objects are stored otherwise than they are shown: in another version, or another kind.
+   */
   readonly storedForm?: StoredForm;
   readonly nameRule: NameRule;
   /** Said with every answer by servers of 1.`sinceMinor` and later. Absent: not deprecated. */
@@ -103,7 +107,9 @@ export interface DeletionPlan {
 }
 
 export interface AllocationRules {
-  /** Completes an object, which it may change, with the numbers it lacks. Throws if there are none. */
+  /**
+   * Completes an object, which it may change, with the numbers it lacks. Throws if there are none.
+   */
   allocate(object: KubeObject, previous: KubeObject | undefined, taking: Taking): Promise<void>;
   /** The storage keys of all numbers that an object holds. */
   heldKeys(object: KubeObject): readonly string[];
@@ -240,4 +246,39 @@ function assignOrDelete<T extends object, F extends keyof T>(
 
 function doNothing(): void {
   // Most kinds have no rule here.
+}
+
+/**
+ * A kind that a CustomResourceDefinition has added has this instead of a type in the schema table:
+ * it decodes objects, validates changes and finds the scale. `custom/` implements it.
+ */
+export interface CustomType {
+  /** The OpenAPI v3 schema of this version, as its definition has it. */
+  readonly openApi: JsonObject;
+  /** Absent when it has no scale subresource. */
+  readonly scale?: ScalePaths;
+  /** Sent with every answer: that the version is deprecated. */
+  readonly warnings: readonly string[];
+  /** Drops what the schema does not know. */
+  conform(document: JsonObject): Conformed;
+  /** Checks one state against the one before it; what has not changed may stay as it is. */
+  validateChange(change: CustomChange, errors: FieldErrors): void;
+  /** Throws where the version cannot be served at all: its objects cannot be converted to it. */
+  refuseUse(): void;
+  /** Waits until every server knows of the kind; throws while its definition is being deleted. */
+  admitCreate(name: string): Promise<void>;
+}
+
+export interface CustomChange {
+  readonly object: KubeObject;
+  readonly current: KubeObject;
+  readonly isStatus: boolean;
+}
+
+/** Steps to the fields of an object that its Scale shows. */
+export interface ScalePaths {
+  readonly specReplicas: readonly string[];
+  readonly statusReplicas: readonly string[];
+  /** Undefined when the definition names none. */
+  readonly labelSelector: readonly string[] | undefined;
 }

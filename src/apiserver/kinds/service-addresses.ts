@@ -1,6 +1,6 @@
-// The addresses and ports that a service takes from the ranges of the cluster, and the IP families of
-// its addresses. Several fields hold the same fact, and a client may set only some of them. The cluster
-// has one family, IPv4; another one is refused as a real single-family cluster refuses it.
+// The addresses and ports that a service takes from the ranges of the cluster, and the IP families
+// of its addresses. Several fields hold the same fact, and a client may set only some of them. The
+// cluster has one family, IPv4; another one is refused as a real single-family cluster refuses it.
 import { isIp, isIpv6 } from "../../environment/ip-address.ts";
 import { ApiError } from "../api-error.ts";
 import type { KubeObject } from "../kube-object.ts";
@@ -195,7 +195,10 @@ function isHeadless(spec: JsonObject): boolean {
   return textAt(spec, "clusterIP") === headlessIp;
 }
 
-/** Fills what the client left out but the stored service has, and one form of an address from the other. */
+/**
+ * Fills what the client left out but the stored service has, and one form of an address from the
+ * other.
+ */
 function linkAddresses(service: KubeObject, previous: KubeObject | undefined): void {
   const spec = ensureObject(service, "spec");
   const old = objectAt(previous, "spec");

@@ -1,5 +1,5 @@
-// Services: columns, defaults, the fields an update carries over, rules and warnings. Cluster IPs, node
-// ports and IP families are in service-addresses.ts.
+// Services: columns, defaults, the fields an update carries over, rules and warnings. Cluster IPs,
+// node ports and IP families are in service-addresses.ts.
 
 import { isIp } from "../../environment/ip-address.ts";
 import { sameJson } from "../../kube/kinds/same-json.ts";
@@ -241,8 +241,8 @@ function isExternallyReachable(spec: JsonObject): boolean {
   );
 }
 
-// Rules, in the order in which a real server lists problems. They see the service with its allocated
-// addresses and ports.
+// Rules, in the order in which a real server lists problems. They see the service with its
+// allocated addresses and ports.
 
 const serviceTypes = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 

@@ -1,6 +1,6 @@
 // The common part of the kinds that make pods from a template (deployment.ts, replica-set.ts,
-// daemon-set.ts): defaults, rules and columns. The selector must fit the template, the template must be
-// a valid pod that restarts, and a rollout must be able to make progress.
+// daemon-set.ts): defaults, rules and columns. The selector must fit the template, the template
+// must be a valid pod that restarts, and a rollout must be able to make progress.
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { matchesLabelSelector } from "../select/label-selector.ts";
@@ -17,9 +17,13 @@ import {
   textMapAt,
   valueAt,
 } from "./fields.ts";
-import { selectsAnything, validateLabelSelector } from "./label-selector-rules.ts";
 import { percentage } from "./names.ts";
-import { validateAnnotations, validateLabels } from "./object-meta.ts";
+import {
+  selectsAnything,
+  validateAnnotations,
+  validateLabelSelector,
+  validateLabels,
+} from "./object-meta.ts";
 import { podSpecWarnings, setPodSpecDefaults, validatePodSpec } from "./pod-spec.ts";
 import {
   bumpGenerationIfChanged,

@@ -7,7 +7,7 @@ import { CompactedError, type Storage } from "../storage/storage.ts";
 import type { CacheFaults } from "./cache-faults.ts";
 import type { CacheMetrics } from "./cache-metrics.ts";
 import { encodeContinue } from "./continue-token.ts";
-import type { EncodedObject } from "./encoded-object.ts";
+import type { EncodedObject, RecordDecoder } from "./encoded-object.ts";
 import { type ListAnswer, type ListPlan, type ListRequest, planList } from "./list-plan.ts";
 import {
   ContinueExpiredError,
@@ -16,7 +16,6 @@ import {
   tooLargeResourceVersion,
 } from "./refusals.ts";
 import { type ResourceNames, scopePrefix } from "./resource-names.ts";
-import type { RecordDecoder } from "./stored-form.ts";
 import type { WatchCache } from "./watch-cache.ts";
 
 export interface ResourceListerOptions {

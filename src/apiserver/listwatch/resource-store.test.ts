@@ -11,7 +11,7 @@ import { WatchRecording } from "../../../tests/apiserver/watch-recording.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { ApiError } from "../api-error.ts";
 import type { Storage } from "../storage/storage.ts";
-import { encodeList } from "./list-body.ts";
+import { encodeList } from "./encoded-object.ts";
 import type { ListAnswer, ListRequest } from "./list-plan.ts";
 import type { ResourceStore } from "./resource-store.ts";
 

@@ -8,8 +8,7 @@ import { SortedKeys } from "../storage/sorted-keys.ts";
 import type { ListResult, StorageEvent } from "../storage/storage.ts";
 import { CacheEvent } from "./cache-event.ts";
 import type { CacheTally } from "./cache-metrics.ts";
-import { decodeRecord, type EncodedObject } from "./encoded-object.ts";
-import type { RecordDecoder } from "./stored-form.ts";
+import { decodeRecord, type EncodedObject, type RecordDecoder } from "./encoded-object.ts";
 
 export interface CacheListener {
   /** Every change in the listener's namespace, in order. */

@@ -4,8 +4,7 @@ import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import { definitionsFor } from "./definitions.ts";
 import { answerTypes, descriptions, listAnswerTypes, typesOfSubresources } from "./openapi-v3.ts";
-import { type Operation, type PathItem, pathItems } from "./operations.ts";
-import type { Parameter } from "./parameters.ts";
+import { type Operation, type Parameter, type PathItem, pathItems } from "./operations.ts";
 
 export function openApiV2(kinds: readonly ResourceKind[], version: string): JsonObject {
   const definitions = definitionsFor(kinds, typesOfSubresources(kinds));

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError } from "../api-error.ts";
 import { podKind } from "../kinds/pod.ts";
 import { matchesFields, parseFieldSelector } from "./field-selector.ts";
-import { matchesRequirements } from "./label-selector.ts";
-import { parseLabelSelector } from "./label-selector-parser.ts";
+import { matchesRequirements, parseLabelSelector } from "./label-selector.ts";
 
 describe("a label selector", () => {
   const labels = { app: "web", tier: "front", "example.com/weight": "5", empty: "" };

@@ -1,7 +1,8 @@
-// The columns of `kubectl get` for one kind, and the cells that kinds share. The columns of a kind are in
-// its file in kinds/. Names, types, formats and priorities are those of pkg/printers/internalversion in
-// Kubernetes 1.36; the descriptions are our own. The object may be that of a bookmark, which has only
-// metadata, so every cell function reads an absent field as Go's zero value.
+// The columns of `kubectl get` for one kind, and the cells that kinds share. The columns of a kind
+// are in its file in kinds/. Names, types, formats and priorities are those of
+// pkg/printers/internalversion in Kubernetes 1.36; the descriptions are our own. The object may be
+// that of a bookmark, which has only metadata, so every cell function reads an absent field as Go's
+// zero value.
 import type { WallMs } from "../../environment/clock.ts";
 import { type JsonObject, numberAt, objectsAt, textAt } from "../kinds/fields.ts";
 import { formatLabelSelector } from "../select/label-selector.ts";

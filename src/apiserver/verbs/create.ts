@@ -99,7 +99,9 @@ function takeVersion({ metadata }: KubeObject): void {
   delete metadata.resourceVersion;
 }
 
-/** The client may try again later if the existing object is being deleted, so the message says so. */
+/**
+ * The client may try again later if the existing object is being deleted, so the message says so.
+ */
 function alreadyThere(refusal: ApiError, existing: KubeObject | undefined): ApiError {
   if (existing?.metadata.deletionTimestamp === undefined) return refusal;
   const { code, reason, message, details } = refusal;

@@ -8,8 +8,7 @@ import { type JsonObject, objectAt, objectsAt, textAt, textsAt } from "../kinds/
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend, Target } from "./backend.ts";
 import { fitNamespace } from "./create.ts";
-import { deleteObject } from "./delete.ts";
-import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
+import { type DeleteOptions, deleteObject, readDeleteOptions } from "./delete.ts";
 
 /** Of any version of its group: they are the same. */
 export const evictionKind: ExpectedKind = {

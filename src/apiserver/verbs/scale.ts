@@ -3,9 +3,9 @@
 import { conform } from "../decode/conform.ts";
 import type { ExpectedKind } from "../decode/request-object.ts";
 import { internalError } from "../http/answer.ts";
-import type { ScalePaths } from "../kinds/custom-type.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { ensureObject, type JsonObject, numberAt, objectAt, textAt } from "../kinds/fields.ts";
+import type { ScalePaths } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { conflict } from "../listwatch/refusals.ts";
 import { formatLabelSelector } from "../select/label-selector.ts";
