@@ -1,5 +1,20 @@
-// One Kubernetes API server of the lab. Several may share one storage, each with its own watch
-// caches and its own faults. The same code serves real HTTPS and the simulated network.
+// One Kubernetes API server. Several may share one storage, each with its own watch caches and its
+// own faults. The same code serves real HTTPS and the simulated network.
+//
+// A request passes: `handle` here → authentication (access/) → route (http/route.ts) →
+// impersonation, priority and fairness, authorization (http/request-gate.ts) → injected faults
+// (faults.ts) → http/resource-handler.ts, which decodes the body (decode/), makes the
+// RequestContext and calls a verb (verbs/, patch/, apply/) → the kind's defaults, rules and
+// allocation (kinds/) → the store of the kind (listwatch/) → the storage (storage/). The answer
+// takes the form the client accepts (tables/, http/answer.ts).
+//
+// To add - a column of `kubectl get`, a default, a validation or a warning: the file of the kind in
+// kinds/; - a kind: a file in kinds/ and a line in kinds/all-kinds.ts; its types come from
+// kinds/schemas.json
+//   (scripts/generate-schemas.mjs);
+// - a difference between kinds: a field of ResourceKind (kinds/resource-kind.ts), never a
+// comparison of
+//   names in a verb.
 import { Registry } from "prom-client";
 import { noPodLogs, type PodLogs } from "../components/pod-logs.ts";
 import type { Clock } from "../environment/clock.ts";
