@@ -8,13 +8,12 @@
 // allocation (kinds/) → the store of the kind (listwatch/) → the storage (storage/). The answer
 // takes the form the client accepts (tables/, http/answer.ts).
 //
-// To add - a column of `kubectl get`, a default, a validation or a warning: the file of the kind in
-// kinds/; - a kind: a file in kinds/ and a line in kinds/all-kinds.ts; its types come from
-// kinds/schemas.json
-//   (scripts/generate-schemas.mjs);
-// - a difference between kinds: a field of ResourceKind (kinds/resource-kind.ts), never a
-// comparison of
-//   names in a verb.
+// Where to add
+// - a column of `kubectl get`, a default, a validation or a warning: the kind's file in kinds/
+// - a kind: a file in kinds/ and a line in kinds/all-kinds.ts; scripts/generate-schemas.mjs writes
+//   its types to kinds/schemas.json
+// - a difference between kinds: a field of ResourceKind (kinds/resource-kind.ts); no verb compares
+//   the names of kinds
 import { Registry } from "prom-client";
 import { noPodLogs, type PodLogs } from "../components/pod-logs.ts";
 import type { Clock } from "../environment/clock.ts";
@@ -82,30 +81,30 @@ export interface ApiServerOptions {
   readonly network: Network;
   readonly log: Log;
   readonly storage: Storage;
-  /** In logs, to tell the servers of one cluster apart. */
+  /** In logs, to distinguish the servers of one cluster. */
   readonly name: string;
-  /** What /version says: `v1.33.1`. */
+  /** In the answer to /version: `v1.33.1`. */
   readonly gitVersion: string;
   readonly authentication: Authentication;
-  /** Everybody who is known may do everything unless given, at no cost. */
+  /** Every authenticated user may do everything unless given. */
   readonly authorization?: AuthorizationMode;
-  /** Bounds the requests at work, as priority and fairness does; unbounded unless given. */
+  /** Bounds running requests, as priority and fairness does; unbounded unless given. */
   readonly flowControl?: { readonly seats?: number };
-  /** What it serves; all there are unless given: an old version has fewer. */
+  /** The kinds it serves; all unless given. An old version has fewer. */
   readonly kinds?: readonly ResourceKind[];
   readonly podLogs?: PodLogs;
   /**
    * When objects begin to have owners of their fields: `creation` is as the real server does it;
-   * `first-apply`, unless given, costs nothing for objects that nobody applies.
+   * `first-apply`, unless given, costs nothing for objects that are never applied.
    */
   readonly trackFieldsFrom?: TrackFrom;
-  /** What the storage holds before it listens, beside what every cluster holds. */
+  /** Objects in the storage before it listens, beside those of every cluster. */
   readonly objects?: Iterable<object>;
   /**
    * How long a new definition waits before its kind is served; real servers that are several: 5 s.
    */
   readonly establishingDelayMs?: number;
-  /** Whether one of these may be there already, in a storage that outlives the server. */
+  /** `objects` may exist already, in a storage that outlives the server. */
   readonly keepsExistingObjects?: boolean;
   /** Follow the storage from the start, as real servers do, not from the first request on. */
   readonly startsCaches?: boolean;
@@ -113,7 +112,7 @@ export interface ApiServerOptions {
   readonly metrics?: Registry;
   /** How its version names its request metrics; as today unless given. */
   readonly requestMetrics?: RequestMetricsForm;
-  /** Others who keep a record of each request: an audit log, the server's own log. */
+  /** More observers of requests: an audit log, the server's own log. */
   readonly observers?: readonly RequestObserver[];
   /**
    * Hosts that only look on, each with the chance its watches draw from. They are served from
@@ -135,7 +134,7 @@ export class ApiServer {
   readonly #observers: readonly RequestObserver[];
   readonly #nextAuditId: () => string;
   readonly #stores: ResourceStores;
-  /** By host: those of everyone who only looks on. */
+  /** By host: the stores of isolated readers. */
   readonly #lookedAt: ReadonlyMap<string, ResourceStores>;
   /** Undefined where definitions are not among the kinds it serves. */
   readonly #custom: CustomResources | undefined;
@@ -201,7 +200,7 @@ export class ApiServer {
     });
   }
 
-  /** Stores what is to be there from the first moment, then listens. The signal ends a wait. */
+  /** Stores the initial objects, then listens. The signal ends a wait. */
   async start(listen: ListenOptions, signal?: AbortSignal): Promise<Listener> {
     if (this.#listener !== undefined) {
       throw new Error(`the API server ${this.#options.name} has been started before`);
@@ -291,7 +290,7 @@ export class ApiServer {
       : this.#otherAnswer(request, route);
   }
 
-  /** A path that leads nowhere is told only to those who may ask for it. */
+  /** An unknown path is reported only to clients that are authorized for it. */
   #routeOf({ method, target }: IncomingRequest): Route | ApiError {
     try {
       return parseRoute(method, target, this.#kinds);
@@ -323,7 +322,7 @@ export class ApiServer {
     return this.#health.answer(path, new URLSearchParams(query));
   }
 
-  /** Answers with what went wrong, as far as that is still possible. */
+  /** Answers with the error, as far as that is still possible. */
   #refuse(exchange: TrackedExchange, error: unknown, { notes }: RequestRecord): RequestEnd {
     const { request } = exchange;
     const gone: RequestEnd = { code: clientGoneCode, contentType: "" };
@@ -370,7 +369,7 @@ export class ApiServer {
   }
 }
 
-/** What this version says of the kind in the path. */
+/** The deprecation warning of this version for the kind in the path. */
 function deprecationOf(route: Route, gitVersion: string): string | undefined {
   const deprecation = route.type === "resource" ? route.kind.deprecation : undefined;
   if (deprecation === undefined) return undefined;

@@ -43,7 +43,7 @@ const breatheEvery = 10;
 /** So few are loaded at once, without a pause. */
 const fewObjects = 500;
 
-/** In the order given: a namespace comes before what is in it. A refused object ends it. */
+/** In the given order: a namespace comes before its contents. A refused object ends it. */
 export async function preloadObjects(
   backend: Backend,
   kinds: readonly ResourceKind[],

@@ -1,5 +1,5 @@
-// Who may do what at one API server: who asks, as whom they act, whether they may, and the answers
-// to questions about all that. In the mode AlwaysAllow everybody who is known may do everything.
+// Access control of one API server: authentication, impersonation, authorization, tokens and
+// reviews. In the mode AlwaysAllow every authenticated user may do everything.
 
 import {
   defaultIssuer,
@@ -60,7 +60,7 @@ export class AccessControl {
       authentication,
       key: authentication.tokenKey,
       issuer: this.#issuer,
-      // As the real server: where everything is allowed, nobody may be unknown.
+      // As the real server: no anonymous requests in the mode AlwaysAllow.
       allowsAnonymous: mode !== "AlwaysAllow",
       backend,
     });
@@ -89,7 +89,7 @@ export class AccessControl {
     return this.#authenticator.authenticate(headers["authorization"]);
   }
 
-  /** Whom the request acts as: the one who asks, or whom he impersonates. Throws 403. */
+  /** The user that the request acts as: the requestor, or the impersonated user. Throws 403. */
   actingUser(requestor: User, headers: Headers, attributes: Attributes): User {
     const { constrainsImpersonation: isConstrained } = this.#options;
     const ways = impersonationWays({ requestor, headers, attributes, isConstrained });

@@ -31,7 +31,7 @@ export interface AuthenticatorOptions {
   readonly key: TokenKey | undefined;
   /** Of the tokens, and the only audience this server is. */
   readonly issuer: string;
-  /** Whoever shows no token is system:anonymous instead of being refused. */
+  /** A request without a token is from system:anonymous instead of being refused. */
   readonly allowsAnonymous: boolean;
   readonly backend: Pick<Backend, "store">;
 }
@@ -40,7 +40,7 @@ export type TokenVerdict =
   | { readonly user: User; readonly audiences: readonly string[] }
   | { readonly problem: string };
 
-/** Tokens whose signature has been checked; more are checked again. Bounds what strangers fill. */
+/** The bound of the cache of verified tokens, which any client can fill. */
 const maxVerified = 1000;
 
 export class Authenticator {
@@ -63,7 +63,7 @@ export class Authenticator {
     return this.#static(token) ?? this.#byServiceAccount(token);
   }
 
-  /** What a TokenReview says of a token. */
+  /** The status of a TokenReview. */
   async review(token: string, audiences: readonly string[]): Promise<TokenVerdict> {
     const own = [this.#options.issuer];
     const wanted = audiences.length === 0 ? own : audiences;
@@ -141,7 +141,7 @@ export class Authenticator {
     ];
     for (const [field, kind, where] of parts) {
       const reference = objectAt(bound, field);
-      // The node of a pod's token is only told: the pod's own end is what counts.
+      // The node of a pod's token is not checked: the token ends with the pod.
       if (reference === undefined || (field === "node" && isPodBound)) continue;
       const object = await this.#find(kind, where, textAt(reference, "name"));
       if (object?.metadata.uid !== textAt(reference, "uid")) {
@@ -177,7 +177,7 @@ function unauthorized(): ApiError {
   return new ApiError(401, "Unauthorized", "Unauthorized");
 }
 
-/** The real server asks several authenticators, and tells what each had to say. */
+/** The real server tries several authenticators and reports the error of each. */
 function invalid(problem: string): TokenVerdict {
   return { problem: `[invalid bearer token, ${problem}]` };
 }

@@ -20,13 +20,13 @@ export type AuthorizationMode = "RBAC" | "AlwaysAllow";
 
 export interface Decision {
   readonly allowed: boolean;
-  /** Why; "" when there is nothing to say. */
+  /** The reason; "" for none. */
   readonly reason: string;
 }
 
 interface UserRules {
   readonly rules: readonly PolicyRule[];
-  /** What could not be found out, in words; "" when all is known. */
+  /** The error of an incomplete answer; "" when it is complete. */
   readonly problem: string;
 }
 
@@ -82,7 +82,7 @@ export class Authorizer {
     return { allowed: false, reason };
   }
 
-  /** All that roles give a user in a namespace. */
+  /** All rules of a user in a namespace. */
   rulesFor(user: User, namespace: string): UserRules {
     if (this.mode === "AlwaysAllow") return { rules: everything, problem: "" };
     const rules: PolicyRule[] = [];

@@ -1,5 +1,5 @@
-// Nobody gives what he does not have: who writes a role must hold all of its rules already, and who
-// binds one all of the role's, unless he is explicitly allowed to `escalate` or `bind`.
+// Against escalation: a user who writes a role must hold all of its rules, and one who binds a role
+// all rules of that role, unless explicitly allowed to `escalate` or `bind`.
 
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import { mastersGroup, type User } from "../http/authentication.ts";
@@ -73,7 +73,7 @@ function refuseBinding(write: RoleWrite): void {
   if (missing !== undefined) throw forbiddenObject(kind, object.metadata.name, missing);
 }
 
-/** In words, what the user would give without having it; undefined when there is nothing. */
+/** The rights that the user would grant without holding them, as text; undefined for none. */
 function missingRights(
   { authorizer, user, namespace }: RoleWrite,
   wanted: readonly PolicyRule[],

@@ -23,7 +23,7 @@ export interface ImpersonationWay {
 export interface Impersonation {
   readonly requestor: User;
   readonly headers: Headers;
-  /** What the request asks for. */
+  /** The attributes of the request. */
   readonly attributes: Attributes;
   /** As servers have it since 1.36. */
   readonly isConstrained: boolean;
@@ -40,7 +40,7 @@ const extraPrefix = "impersonate-extra-";
 const nodePrefix = "system:node:";
 const nodesGroup = "system:nodes";
 
-/** In the order in which they are tried; undefined when the headers name nobody. */
+/** In the order in which they are tried; undefined if the headers name no user. */
 export function impersonationWays(
   impersonation: Impersonation,
 ): readonly ImpersonationWay[] | undefined {
@@ -59,7 +59,7 @@ export function impersonationWays(
   return constrained === undefined ? [legacy] : [constrained, legacy];
 }
 
-/** Undefined for what it is not made for: nodes and accounts cannot be given other groups. */
+/** Undefined where it does not apply: nodes and accounts cannot get other groups. */
 function constrainedWay(
   { requestor, attributes }: Impersonation,
   wanted: Wanted,
@@ -116,7 +116,7 @@ function nameOf(
   return { resource: "users", name };
 }
 
-/** Groups that were given are the authority, but everybody is authenticated or not. */
+/** Given groups count, plus the group for authenticated or unauthenticated users. */
 function completed({ name, uid, extra }: Wanted, given: readonly string[]): User {
   const account = serviceAccountOf(name);
   const groups =
@@ -149,7 +149,7 @@ function hasExtra({ extra }: Wanted): boolean {
   return Object.keys(extra).length > 0;
 }
 
-/** The real server prints what it has read, as Go writes it. */
+/** The real server prints the parsed value as Go writes it. */
 function withoutName({ uid, groups, extra }: Wanted, isConstrained: boolean): ApiError {
   const version = `${authenticationGroup}/v1`;
   const list = groups.map((group) => JSON.stringify(group)).join(", ");

@@ -12,7 +12,7 @@ export interface RoleObjects {
   readonly clusterRoleBindings: Iterable<KubeObject>;
 }
 
-/** What one binding gives to one of its subjects. */
+/** The rules that one binding grants to one of its subjects. */
 export interface Grant {
   readonly rules: readonly PolicyRule[];
   /** `ClusterRoleBinding "a" of ClusterRole "b" to User "c"`. */
@@ -49,7 +49,7 @@ export class RoleIndex {
     }
   }
 
-  /** What the user has in a namespace; "" is the cluster scope. */
+  /** The rules of a user in a namespace; "" is the cluster scope. */
   *grants(user: User, namespace: string): Generator<Grant, void, undefined> {
     yield* grantsOf(this.#clusterWide, user);
     if (namespace === "") return;
@@ -116,7 +116,7 @@ function roleKey(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
-/** Undefined for a subject that can be nobody. */
+/** Undefined for a subject that matches no user. */
 function subjectKey(subject: JsonObject, bindingNamespace: string): string | undefined {
   const name = textAt(subject, "name");
   switch (textAt(subject, "kind")) {

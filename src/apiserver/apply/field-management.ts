@@ -62,7 +62,7 @@ export class FieldManagement {
     });
   }
 
-  /** Of Scales, whatever they are of. */
+  /** For the scale subresource of any kind. */
   ofScale(): FieldOwnership {
     const { clock, trackFrom } = this.#options;
     const { kind, apiVersion, schema } = scaleKind;

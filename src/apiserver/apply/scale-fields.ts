@@ -1,5 +1,6 @@
 // Ownership through the scale subresource: a Scale has one field of its object's, the number of
-// replicas. Its owners are those of that field, and what they do to the Scale happens to the field.
+// replicas. Its owners are the owners of that field, and a write to the Scale is a write to the
+// field.
 
 import type { JsonObject } from "../kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";

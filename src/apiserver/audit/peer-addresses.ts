@@ -3,9 +3,9 @@
 // unless the cluster knows it under one.
 
 export interface PeerAddressesOptions {
-  /** The address a machine is known by; undefined for machines that have none. */
+  /** The address of a machine; undefined for machines without one. */
   readonly known?: (machine: string) => string | undefined;
-  /** The first two octets of what the others get; `192.168` unless given. */
+  /** The first two octets of the addresses of the others; `192.168` unless given. */
   readonly network?: string;
 }
 

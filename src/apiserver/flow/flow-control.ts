@@ -32,7 +32,7 @@ const defaultSeats = 600;
 /** A quarter of `--request-timeout`, whose default is a minute. */
 const maxWaitMs = 15_000;
 
-/** What a request counts as. */
+/** The schema and flow of one request. */
 interface Flow {
   readonly schema: FlowSchema;
   readonly name: string;
@@ -64,7 +64,7 @@ export class FlowControl {
     return { schema, name: flowOf(schema, access), headers: headersOf(schema) };
   }
 
-  /** Waits for a seat, and gives what leaves it again, as often as it is called. Throws 429. */
+  /** Waits for a seat and returns an idempotent function that leaves it. Throws 429. */
   async enter({ schema, name }: Flow, { request, isWatch }: SeatOptions): Promise<() => void> {
     const level = this.#levels.get(schema.level.name);
     await level?.enter(name, request.closed);
@@ -103,7 +103,7 @@ export class FlowControl {
   }
 }
 
-/** The schema's name comes first, so that metrics can say which it was. */
+/** The name of the schema comes first; metrics use it. */
 function flowOf({ name, distinguishes }: FlowSchema, { user, attributes }: Access): string {
   const namespace = attributes.type === "resource" ? attributes.namespace : "";
   const who = distinguishes === "user" ? user.name : namespace;

@@ -26,7 +26,7 @@ interface Waiter {
   readonly grant: () => void;
 }
 
-/** What a client is told to wait. */
+/** The Retry-After of a refusal. */
 const retryAfterSeconds = 1;
 
 export class FlowLevel {

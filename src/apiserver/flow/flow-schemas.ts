@@ -1,4 +1,4 @@
-// How requests are told apart before they are served: which flow one belongs to, and from which
+// Classifies requests before they are served: the flow that one belongs to, and from which
 // priority level its seat comes. These are the objects a real server starts with; here they are
 // fixed, and cannot be read or changed through the API.
 import type { Attributes } from "../access/attributes.ts";
@@ -22,7 +22,7 @@ export interface PriorityLevel {
 export interface FlowSchema {
   readonly name: string;
   readonly level: PriorityLevel;
-  /** What makes one flow of it different from another. */
+  /** The attribute that separates its flows. */
   readonly distinguishes: "user" | "namespace" | undefined;
   readonly matches: (user: User, attributes: Attributes) => boolean;
 }
@@ -135,7 +135,7 @@ export const flowSchemas: readonly FlowSchema[] = [
   },
 ];
 
-/** For who belongs nowhere. */
+/** For requests that match no other schema. */
 export const catchAllSchema: FlowSchema = {
   name: "catch-all",
   level: catchAll,

@@ -68,7 +68,7 @@ export function errorAnswer(error: ApiError, accept: string | undefined): Answer
   return seconds === undefined ? answer : { ...answer, headers: retry };
 }
 
-/** What a client sees of a mistake in the server itself. */
+/** The answer to a request that failed because of a bug in the server. */
 export function internalError(error: unknown): ApiError {
   const message = error instanceof Error ? error.message : String(error);
   return new ApiError(500, "InternalError", `Internal error occurred: ${message}`, {

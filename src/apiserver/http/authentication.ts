@@ -6,7 +6,7 @@ export interface User {
   readonly name: string;
   readonly uid?: string;
   readonly groups: readonly string[];
-  /** What else the authenticator knows, by key: which credential it was, from which pod. */
+  /** More facts from the authenticator, by key: the credential, the pod. */
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -19,7 +19,7 @@ export interface Authentication {
   readonly issuer?: string;
 }
 
-/** May do everything, whatever the roles say. */
+/** Its members may do everything, without any role. */
 export const mastersGroup = "system:masters";
 export const authenticatedGroup = "system:authenticated";
 export const unauthenticatedGroup = "system:unauthenticated";
@@ -43,7 +43,7 @@ export function asAuthenticated(user: User): User {
   return isMember ? user : { ...user, groups: [...user.groups, authenticatedGroup] };
 }
 
-/** As reviews and the audit log show it: without what it does not have. */
+/** As in reviews and the audit log: without empty fields. */
 export function userInfo({ name, uid, groups, extra }: User): object {
   return {
     username: name,

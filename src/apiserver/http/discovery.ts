@@ -208,7 +208,7 @@ export function aggregatedDiscovery(
   };
 }
 
-/** The first clause decides that asks for this form or for plain JSON. */
+/** The first clause with this form or plain JSON decides. */
 function askedVersion(accept: string): string | undefined {
   for (const clause of accept.split(",")) {
     const [type, ...parameters] = clause.split(";").map((part) => part.trim());

@@ -16,7 +16,7 @@ import type { JsonObject } from "../kinds/fields.ts";
 import type { User } from "./authentication.ts";
 import type { Route } from "./route.ts";
 
-/** What real servers count when the client left before the answer. */
+/** Counted by real servers when the client left before the answer. */
 export const clientGoneCode = 0;
 
 export interface RequestEnd {
@@ -53,7 +53,7 @@ export class RequestRecord implements ServedRequest {
     this.#began = options.clock.monotonicMs();
   }
 
-  /** Made only if somebody asks. */
+  /** Made at the first use. */
   get auditId(): string {
     this.#auditId ??= this.#nextAuditId();
     return this.#auditId;
@@ -87,7 +87,7 @@ export class RequestRecord implements ServedRequest {
     this.#attributes = attributes;
   }
 
-  /** Called once, when it is known what is asked for. */
+  /** Called once, when the path is parsed. */
   begin(route: Route): void {
     this.#route = route;
     for (const observer of this.#observers) observer.began?.(this);

@@ -26,7 +26,7 @@ export interface TracedRequest {
   readonly elapsedMs: number;
   /** Of a list. */
   readonly items: number;
-  /** Of what was sent, in bytes. */
+  /** The size of the body, in bytes. */
   readonly length: number;
   readonly number: number;
 }

@@ -65,7 +65,7 @@ const daemonSetColumns: KindColumns = {
   ],
 };
 
-/** Counts the templates a DaemonSet has had, for clients of a version long gone. */
+/** Counts the templates a DaemonSet has had, for old clients. */
 const templateGeneration = "deprecated.daemonset.template.generation";
 
 export const daemonSetKind = defineKind({
@@ -101,7 +101,7 @@ export const daemonSetKind = defineKind({
   },
 });
 
-/** A new template counts one more; the client has no say in it. */
+/** A new template adds one, whatever the client sends. */
 function countTemplates(set: KubeObject, current: KubeObject): void {
   const before = current.metadata.annotations?.[templateGeneration] ?? "0";
   const isSame = sameJson(valueAt(set, "spec", "template"), valueAt(current, "spec", "template"));

@@ -1,5 +1,5 @@
-// Events, which two groups serve: the core group in its old form, in which they are stored, and
-// events.k8s.io, whose names are others and whose rules are stricter. Both show the same objects.
+// Events. Two groups serve the same objects: the core group in its old form, in which they are
+// stored, and events.k8s.io, with other field names and stricter rules.
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import { conform } from "../decode/conform.ts";
 import type { KubeObject } from "../kube-object.ts";
@@ -18,7 +18,7 @@ const eventColumns: KindColumns = {
     textColumn("Reason", "Why it happened, in one word."),
     textColumn("Object", "What it happened to."),
     wideColumn("Subobject", "Which part of the object it is about."),
-    wideColumn("Source", "Who reports it."),
+    wideColumn("Source", "The component that reports it."),
     textColumn("Message", "What happened."),
     wideColumn("First Seen", "Time since it was first seen."),
     wideColumn("Count", "How often it was seen."),
@@ -190,7 +190,7 @@ function requireShort(event: KubeObject, field: string, errors: FieldErrors): vo
   }
 }
 
-/** What a creator through events.k8s.io may not leave out, and what only the old form may have. */
+/** Required fields of a new Event in events.k8s.io, and fields that only the core form has. */
 function validateNewEvent(event: KubeObject, errors: FieldErrors): void {
   validateSeries(event, errors);
   if (textAt(event, "eventTime") === "") {

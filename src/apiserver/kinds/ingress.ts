@@ -102,7 +102,7 @@ function validateIngress(ingress: KubeObject, errors: FieldErrors): void {
   }
 }
 
-/** The class was an annotation once; a new object may not say two different things. */
+/** The class used to be an annotation; a new object may not have two different classes. */
 function validateClassTwice(ingress: KubeObject, errors: FieldErrors): void {
   const annotation = textMapAt(ingress, "metadata", "annotations")[classAnnotation];
   const className = valueAt(ingress, "spec", "ingressClassName");

@@ -21,7 +21,7 @@ const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 export const orphanFinalizer = "orphan";
 export const foregroundFinalizer = "foregroundDeletion";
 
-/** Fills what the server decides when an object is created; the object is the caller's own copy. */
+/** Sets the fields that the server decides at creation; the object is the caller's own copy. */
 export function initializeMeta(object: KubeObject, wall: WallMs, random: Random): void {
   const meta = object.metadata;
   if (meta.name === "" && meta.generateName !== undefined && meta.generateName !== "") {
@@ -34,7 +34,7 @@ export function initializeMeta(object: KubeObject, wall: WallMs, random: Random)
   delete meta.deletionGracePeriodSeconds;
 }
 
-/** Carries over what an update can neither set nor remove. */
+/** Carries over the fields that an update can neither set nor remove. */
 export function inheritMeta(object: KubeObject, current: KubeObject): void {
   const meta = object.metadata;
   const old = current.metadata;
@@ -54,7 +54,7 @@ export function inheritMeta(object: KubeObject, current: KubeObject): void {
   }
 }
 
-/** Sets the deletion timestamp, and what goes with it the first time. */
+/** Sets the deletion timestamp and, the first time, the generation. */
 export function markForDeletion(
   current: KubeObject,
   options: { wall: WallMs; grace: number | undefined; finalizers: readonly string[] },
@@ -98,7 +98,7 @@ export function validateMeta(
   const meta = object.metadata;
   const { generateName: base = "" } = meta;
   if (base !== "") {
-    // The rule for what may follow a dash is left to the whole name.
+    // A trailing dash is allowed here; the whole name is checked later.
     errors.invalidForEach("metadata.generateName", base, rules.name(base.replace(/-$/, "a")));
   }
   if (meta.name === "") {

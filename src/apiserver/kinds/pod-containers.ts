@@ -197,7 +197,7 @@ function validateValueFrom(
   }
 }
 
-/** What of itself a container may see. */
+/** The fields of its own pod that a container may read. */
 const fieldPaths = [
   "metadata.name",
   "metadata.namespace",

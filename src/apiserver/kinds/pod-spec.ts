@@ -28,7 +28,7 @@ import {
   validateVolumes,
 } from "./pod-containers.ts";
 
-/** Seconds between TERM and KILL unless the pod says otherwise. */
+/** Seconds between TERM and KILL by default. */
 const defaultGraceSeconds = 30;
 
 export function setPodSpecDefaults(spec: JsonObject): void {
@@ -60,7 +60,7 @@ function agreeServiceAccount(spec: JsonObject): void {
   }
 }
 
-/** Only of pods: a template keeps what it says, and each pod made from it gets this. */
+/** Only for pods: a template stays as it is, and each pod made from it gets these. */
 export function setRequestDefaults(spec: JsonObject): void {
   for (const container of [
     ...objectsAt(spec, "containers"),
@@ -80,7 +80,7 @@ const restartPolicies = ["Always", "OnFailure", "Never"];
 
 const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 
-/** Seconds a pod may be told to live: 32 bits of them. */
+/** The longest activeDeadlineSeconds: 32 bits. */
 const deadlineMaxSeconds = 2 ** 31 - 1;
 
 export function validatePodSpec(spec: unknown, path: string, errors: FieldErrors): void {
@@ -259,7 +259,7 @@ function validateAffinityTerm(term: JsonObject, path: string, errors: FieldError
   errors.invalidForEach(`${path}.topologyKey`, key, qualifiedName(key));
 }
 
-// Warnings about specs that are accepted and do not do what their author probably expects.
+// Warnings about specs that are accepted and probably do not work as their author expects.
 
 export function podSpecWarnings(spec: unknown, path: string): readonly string[] {
   const warnings: string[] = [];

@@ -149,7 +149,7 @@ function addInitContainers(
   return false;
 }
 
-/** Counts anew: of the init containers only those that run beside the others still matter. */
+/** Starts to count again: of the init containers only sidecars still matter. */
 function addContainers(summary: Summary, pod: JsonObject, sidecars: ReadonlySet<string>): void {
   summary.restarts = 0;
   summary.lastRestart = "";
@@ -282,7 +282,7 @@ export const podKind = defineKind({
   },
 });
 
-/** `podIP` and `podIPs[0]` are one fact in two fields; whoever wrote one gets the other. */
+/** `podIP` and `podIPs[0]` are one fact in two fields; each is filled from the other. */
 function alignPodIps(status: JsonObject | undefined): void {
   if (status === undefined) {
     return;
@@ -364,7 +364,7 @@ function validatePodStatus(pod: KubeObject, current: KubeObject, errors: FieldEr
   validateImmutable("status.qosClass", textAt(pod, "status", "qosClass"), before, errors);
 }
 
-/** It may be set, and lowered; false if nothing else need be said. */
+/** It may be set, and lowered. False ends the validation. */
 function validateDeadline(spec: JsonObject, old: JsonObject, errors: FieldErrors): boolean {
   const path = "spec.activeDeadlineSeconds";
   const wanted = numberAt(spec, "activeDeadlineSeconds");
@@ -395,7 +395,7 @@ function withoutSeconds(toleration: JsonObject): JsonObject {
   return { ...toleration, tolerationSeconds: null };
 }
 
-/** The spec without what an update may change. */
+/** The spec without the fields that an update may change. */
 function fixedPart(spec: JsonObject, old: JsonObject): JsonObject {
   const grace = "terminationGracePeriodSeconds";
   const isRepaired = (numberAt(old, grace) ?? 0) < 0 && numberAt(spec, grace) === 1;

@@ -1,4 +1,5 @@
-// The four kinds of role-based access control: what may be done, and who may do it.
+// The four kinds of role-based access control: roles with their rules, and their bindings to
+// subjects.
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../kube-object.ts";
 import {
@@ -197,7 +198,7 @@ function validateSubject(
   }
 }
 
-/** Who may change a binding's role could give everybody in it any role. */
+/** With another role, an update could grant any role to all subjects of the binding. */
 function validateRoleRefKept(binding: KubeObject, current: KubeObject, errors: FieldErrors): void {
   if (isDeepStrictEqual(binding["roleRef"], current["roleRef"])) return;
   const roleRef = isJsonObject(binding["roleRef"]) ? binding["roleRef"] : {};

@@ -93,7 +93,7 @@ export const replicaSetKind = defineKind({
   },
 });
 
-/** Its selector is a plain map, which is also what its pods are labelled with unless it says so. */
+/** Its selector is a plain map; it defaults to the labels of the template. */
 export const replicationControllerKind = defineKind({
   kind: "ReplicationController",
   group: "",

@@ -47,7 +47,7 @@ export interface ResourceKind {
    */
   readonly storedForm?: StoredForm;
   readonly nameRule: NameRule;
-  /** Said with every answer by servers of 1.`sinceMinor` and later. Absent: not deprecated. */
+  /** Sent with every answer by servers of 1.`sinceMinor` and later. Absent: not deprecated. */
   readonly deprecation?: { readonly sinceMinor: number; readonly warning: string };
   /** No DELETE of the whole collection: each has a life of its own. */
   readonly isDeletedSingly?: true;
@@ -59,26 +59,26 @@ export interface ResourceKind {
   readonly returnsDeleted: boolean;
   /** A question that is answered as it is created; nothing of it is stored. Absent: stored. */
   readonly createOnly?: true;
-  /** Deleting one leaves its dependents, unless the client asks otherwise. Absent: they go too. */
+  /** A deletion leaves its dependents unless its options differ. Absent: they are deleted too. */
   readonly orphansByDefault?: true;
-  /** What field selectors may name, beside metadata.name and metadata.namespace. */
+  /** Fields for field selectors, beside metadata.name and metadata.namespace. */
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
 
-  /** Fills what the client left out, at creation and at every update. */
+  /** Fills absent fields, at creation and at every update. */
   setDefaults(object: KubeObject): void;
-  /** Removes or sets what a creator has no say in. */
+  /** Removes or sets the fields that a client cannot set at creation. */
   prepareCreate(object: KubeObject): void;
   prepareUpdate(object: KubeObject, current: KubeObject): void;
   prepareStatusUpdate(object: KubeObject, current: KubeObject): void;
   validate(object: KubeObject, errors: FieldErrors): void;
-  /** What is asked of a new object only. Absent: nothing more. */
+  /** Rules for new objects only. Absent: none. */
   validateNew?(object: KubeObject, errors: FieldErrors): void;
   /** The rules of a write to the status; the rest of the object is not looked at again. */
   validateStatus?(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
   validateUpdate(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
-  /** As `validateUpdate`, for kinds of which the server asks this after all else. */
+  /** As `validateUpdate`, for rules that the real server checks last. */
   validateUpdateLast?(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
-  /** What the client is told of an object that is accepted nonetheless. Absent: nothing. */
+  /** Warnings about an object that is accepted. Absent: none. */
   warnings?(object: KubeObject): readonly string[];
   /** Brings a valid object into the form it is stored in. Absent: as it is. */
   canonicalize?(object: KubeObject): void;
@@ -88,7 +88,7 @@ export interface ResourceKind {
   readonly allocation?: AllocationRules;
   /** Objects that no client may delete. */
   readonly undeletableNames?: readonly string[];
-  /** What it becomes when it is first deleted, where it is then held. Absent: by its finalizers. */
+  /** Marks it at its first deletion and holds it. Absent: its finalizers decide. */
   markDeleted?(object: KubeObject, now: string): KubeObject;
   /** Replaces the deletion by grace period and finalizers, with its options. */
   planDeletion?(current: KubeObject, now: WallMs): DeletionPlan;
@@ -98,7 +98,7 @@ export interface ResourceKind {
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
 }
 
-/** What a DELETE does first. */
+/** The first step of a DELETE. */
 export interface DeletionPlan {
   /** To be stored now; the current object itself when nothing is to be written. */
   readonly object: KubeObject;
@@ -153,7 +153,7 @@ type Optional =
 
 export type KindDefinition = Omit<ResourceKind, Optional> & Partial<Pick<ResourceKind, Optional>>;
 
-/** Completes a definition with what most kinds share: a spec with generations, and a status. */
+/** Completes a definition with the fields that most kinds share. */
 export function defineKind(definition: KindDefinition): ResourceKind {
   const hasStatus = definition.subresources?.includes("status") ?? false;
   return {
@@ -259,9 +259,9 @@ export interface CustomType {
   readonly scale?: ScalePaths;
   /** Sent with every answer: that the version is deprecated. */
   readonly warnings: readonly string[];
-  /** Drops what the schema does not know. */
+  /** Drops fields that are not in the schema. */
   conform(document: JsonObject): Conformed;
-  /** Checks one state against the one before it; what has not changed may stay as it is. */
+  /** Validates a state against the one before it; unchanged fields may stay invalid. */
   validateChange(change: CustomChange, errors: FieldErrors): void;
   /** Throws where the version cannot be served at all: its objects cannot be converted to it. */
   refuseUse(): void;

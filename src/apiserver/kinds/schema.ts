@@ -34,7 +34,7 @@ export type Schema = (
   readonly proto?: readonly number[];
   /** Empty text, zero, false and empty lists mean the same as absent, and become it. */
   readonly omitZero?: true;
-  /** What is written when there is no value: Go leaves out neither structs nor untagged fields. */
+  /** Written when there is no value: Go leaves out neither structs nor untagged fields. */
   readonly whenAbsent?: "null" | "zero";
 };
 

@@ -92,7 +92,7 @@ async function allocateIp(service: KubeObject, spec: JsonObject, taking: Taking)
   }
 }
 
-/** Ports of one number share a port on the nodes, whatever their protocols. */
+/** Ports of one number share a node port, also if their protocols differ. */
 async function allocateNodePorts(request: PortRequest): Promise<void> {
   const { service, spec, old, taking } = request;
   if (!usesNodePorts(spec)) {
@@ -196,7 +196,7 @@ function isHeadless(spec: JsonObject): boolean {
 }
 
 /**
- * Fills what the client left out but the stored service has, and one form of an address from the
+ * Fills absent fields from the stored service, and one form of an address from the
  * other.
  */
 function linkAddresses(service: KubeObject, previous: KubeObject | undefined): void {
@@ -220,7 +220,7 @@ function linkAddresses(service: KubeObject, previous: KubeObject | undefined): v
   alignAddresses(spec, old);
 }
 
-/** Decides the families; refuses what this cluster cannot give. */
+/** Decides the families; refuses those that this cluster does not have. */
 function initFamilies(service: KubeObject, previous: KubeObject | undefined): void {
   const spec = ensureObject(service, "spec");
   if (textAt(spec, "type") === "ExternalName") {
@@ -267,7 +267,7 @@ export function validateAddresses(service: KubeObject, errors: FieldErrors): voi
   }
 }
 
-/** What may not change once a service has an address. */
+/** Fields that may not change once a service has an address. */
 export function validateAddressChange(
   service: KubeObject,
   current: KubeObject,
@@ -314,7 +314,7 @@ function keepNodePorts(spec: JsonObject, old: JsonObject): void {
   }
 }
 
-/** Old clients know only the one address; whichever form was changed decides. */
+/** Old clients know only the one address; the form that was changed decides. */
 function alignAddresses(spec: JsonObject, old: JsonObject): void {
   const before = textsAt(old, "clusterIPs");
   const isListKept = textsAt(spec, "clusterIPs").join() === before.join();
@@ -431,7 +431,7 @@ export function usesNodePorts(spec: JsonObject): boolean {
   return type === "NodePort" || type === "LoadBalancer";
 }
 
-/** Load balancers ask each node whether it has pods of the service. */
+/** Load balancers check each node for pods of the service. */
 export function needsHealthCheck(spec: JsonObject): boolean {
   return (
     textAt(spec, "type") === "LoadBalancer" && textAt(spec, "externalTrafficPolicy") === "Local"

@@ -143,7 +143,7 @@ function setServiceDefaults(service: KubeObject): void {
   }
 }
 
-/** A change of type takes with it what the old type had and the client did not change as well. */
+/** A change of type removes the fields of the old type, unless the client changes them as well. */
 function dropWhatTheTypeLacks(spec: JsonObject, old: JsonObject): void {
   const drop = (field: string): void => {
     if (sameJson(spec[field], old[field])) {

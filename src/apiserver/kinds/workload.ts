@@ -110,7 +110,7 @@ export function validateSelectorAndTemplate(
   validateTemplate(object, errors);
 }
 
-/** The counts a status tells cannot be negative. */
+/** The counts in a status cannot be negative. */
 export function validateCounts(
   object: KubeObject,
   _current: KubeObject,

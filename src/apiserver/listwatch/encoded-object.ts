@@ -1,4 +1,4 @@
-// One version of an object, as an object and as bytes, each made once and shared by everyone: the
+// One version of an object, as an object and as bytes, each made once and shared by the
 // writer, all servers of the process, lists and watches. The storage keeps an object without its
 // resourceVersion, which is the revision of its record and is put in on reading.
 import type { KubeObject } from "../kube-object.ts";
@@ -27,7 +27,7 @@ export class EncodedObject {
     return before.length + version.length + after.length;
   }
 
-  /** Writes the JSON with the resourceVersion and gives the offset behind it. */
+  /** Writes the JSON with the resourceVersion and returns the offset behind it. */
   copyInto(target: Uint8Array, offset: number): number {
     const { before, version, after } = this.#parts();
     target.set(before, offset);
@@ -50,7 +50,7 @@ export class EncodedObject {
     return end;
   }
 
-  /** The same state under another revision: how a deletion shows what it removed. */
+  /** The same state under another revision, for the event of its deletion. */
   at(revision: number): EncodedObject {
     return new EncodedObject(this.#stored, revision);
   }
@@ -83,7 +83,7 @@ export function decodeRecord(record: StoredRecord): EncodedObject {
   return decoded;
 }
 
-/** What to store for an object. The object counts as shared from here on. */
+/** The bytes to store for an object. The object counts as shared from here on. */
 export function encodeForStorage(object: KubeObject): Uint8Array {
   const { kind, apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _, ...storedMetadata } = metadata;
@@ -141,7 +141,7 @@ function isKubeObject(value: unknown): value is KubeObject {
  * requested version, which may have changed since they were written.
  */
 export interface StoredForm {
-  /** As it is shown; the same object when nothing differs. Must not change what it gets. */
+  /** As it is shown; the same object when nothing differs. Must not change its argument. */
   fromStorage(stored: KubeObject): KubeObject;
   toStorage(object: KubeObject): KubeObject;
 }

@@ -95,12 +95,12 @@ export class ResourceStore {
     await this.#lister.waitUntilFresh(0);
   }
 
-  /** Everything in the cache, in order; what it last had while it lists the storage anew. */
+  /** Everything in the cache, in order; the last known state during a relist. */
   *cached(): Generator<KubeObject, void, undefined> {
     for (const [, { object }] of this.#cache.under(this.#options.prefix)) yield object;
   }
 
-  /** Calls back at each change of the cache, until told to stop. */
+  /** Calls back at each change of the cache; the result ends this. */
   onChange(changed: () => void): () => void {
     let stop: () => void;
     const follow = (): void => {
@@ -271,7 +271,7 @@ function isSame(value: Uint8Array, stored: Uint8Array): boolean {
 // The stores of one server, one for each kind it serves. Built-in kinds have theirs from the start;
 // a custom kind gets one at its first use and loses it with its definition.
 
-/** What all stores of a server share. */
+/** Options that all stores of a server share. */
 type SharedStoreOptions = Omit<
   ResourceStoreOptions,
   "group" | "version" | "resource" | "kind" | "prefix" | "storedForm"

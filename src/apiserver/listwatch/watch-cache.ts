@@ -50,7 +50,7 @@ export class WatchCache {
   #forgotten = false;
   #revision = 0;
   #ready = false;
-  /** By namespace; undefined is who watches all of them. */
+  /** By namespace; undefined is for watches of all of them. */
   readonly #listeners = new Map<string | undefined, Set<CacheListener>>();
   readonly #waiters = new Set<Waiter>();
 
@@ -101,7 +101,7 @@ export class WatchCache {
     return this.#window.after(revision, limit).map((entry) => entry.event);
   }
 
-  /** Starts anew from a list of the storage. */
+  /** Replaces everything by a list of the storage. */
   replace(list: ListResult): void {
     this.#objects = new Map();
     this.#keys = new SortedKeys();
@@ -147,7 +147,7 @@ export class WatchCache {
     this.#wakeWaiters();
   }
 
-  /** Forgets everything and ends all watches. Nobody is served until the next `replace`. */
+  /** Forgets everything and ends all watches. No client is served until the next `replace`. */
   reset(): void {
     this.#ready = false;
     const listeners = [...this.#listeners.values()].flatMap((set) => [...set]);
@@ -166,7 +166,7 @@ export class WatchCache {
     };
   }
 
-  /** Calls back once, as soon as the cache is ready and no older than this; until told to stop. */
+  /** Calls back once, when the cache is ready and no older than this; the result cancels it. */
   whenAtLeast(revision: number, wake: () => void): () => void {
     const waiter: Waiter = { isDue: () => this.#ready && this.#revision >= revision, wake };
     this.#waiters.add(waiter);

@@ -67,7 +67,7 @@ function addKind(kind: ResourceKind, found: Map<string, JsonObject>): void {
   }
 }
 
-/** A custom kind's schema says nothing of what every object has. */
+/** The schema of a custom kind lacks the fields that every object has. */
 function customDefinition(openApi: JsonObject): JsonObject {
   const properties = isJsonObject(openApi["properties"]) ? openApi["properties"] : {};
   return {
@@ -165,7 +165,7 @@ function describeValue(type: Schema["type"]): JsonObject {
   }
 }
 
-/** How clients find the type of a kind: by what is written on it. */
+/** Clients find the type of a kind by this extension. */
 function addGroupVersionKinds(
   kinds: readonly ResourceKind[],
   found: Map<string, JsonObject>,

@@ -19,12 +19,12 @@ export interface Operation {
   readonly method: Method;
   readonly operationId: string;
   readonly tag: string;
-  /** `list`, `post`, `deletecollection`: what `x-kubernetes-action` says. */
+  /** The value of `x-kubernetes-action`: `list`, `post`, `deletecollection`. */
   readonly action: string;
   readonly gvk: JsonObject;
   readonly parameters: readonly Parameter[];
   readonly body?: { readonly types: readonly string[]; readonly definition: string };
-  /** The definition of what comes back; undefined for text. */
+  /** The definition of the answer; undefined for text. */
   readonly answer: string | undefined;
   readonly answerCodes: readonly number[];
   readonly isList: boolean;

@@ -102,7 +102,7 @@ function isStatus(value: JsonObject): boolean {
   return value["kind"] === "Status" && textAt(value, "apiVersion") === "v1";
 }
 
-/** The items of a list do not say what they are; in a row they do. */
+/** The items of a list have no kind and apiVersion; the objects in rows have them. */
 function itemsOf(list: JsonObject, kind: ResourceKind): readonly JsonObject[] {
   const type = { kind: kind.kind, apiVersion: groupVersion(kind) };
   return objectsAt(list, "items").map((item) => ({ ...type, ...item }));

@@ -23,11 +23,11 @@ export interface KindColumns {
   readonly columns: readonly Column[];
   /** One for each column, in the same order. */
   cells(object: JsonObject, now: WallMs): readonly Cell[];
-  /** What is noteworthy of the row as a whole; absent for nearly all kinds. */
+  /** Conditions of the row as a whole; absent for nearly all kinds. */
   conditions?(object: JsonObject): readonly JsonObject[];
 }
 
-/** What a cell says when there is nothing to say. */
+/** The text of an empty cell. */
 export const none = "<none>";
 
 export const nameColumn: Column = {

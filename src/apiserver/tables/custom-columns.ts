@@ -19,7 +19,7 @@ export function customColumns(definitions: readonly JsonObject[]): KindColumns {
   };
 }
 
-/** What a definition without columns gets. */
+/** The column of a definition that has none. */
 const ageDefinition: JsonObject = {
   name: "Age",
   type: "date",

@@ -22,7 +22,7 @@ export function asKubeObject(kind: ResourceKind, value: JsonObject): KubeObject 
   return { ...value, apiVersion: groupVersion(kind), kind: kind.kind, metadata };
 }
 
-/** A deep copy in the one order of fields; whatever the kind does not know is dropped. */
+/** A deep copy in the one order of fields, without fields that the kind does not know. */
 export function canonicalCopy(kind: ResourceKind, object: KubeObject): KubeObject {
   kind.canonicalize?.(object);
   const { value } = kind.custom?.conform(object) ?? conform(kind.schema, object);

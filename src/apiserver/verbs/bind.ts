@@ -27,7 +27,7 @@ export async function bindPod(
   }
   const node = textAt(binding, "target", "name");
   if (node === "") {
-    // The real server does not expect this, and says so with its status.
+    // The real server does not expect this and answers with 500.
     throw new ApiError(500, "", "target.name: Required value");
   }
   const uid = textAt(binding, "metadata", "uid");

@@ -88,8 +88,8 @@ async function storeNew(
 }
 
 /**
- * The real storage refuses a version on what it has yet to create, so a dry run, which ends before
- * the storage, keeps it; what is no number counts as none.
+ * The real storage refuses a new object with a version. A dry run ends before the storage, so it
+ * keeps the version. A version that is no number counts as none.
  */
 function takeVersion({ metadata }: KubeObject): void {
   const { resourceVersion = "" } = metadata;

@@ -156,7 +156,7 @@ function planDeletion(
   return { object: current, goesNow: true };
 }
 
-/** A second DELETE of a pod may only shorten what is left. */
+/** A second DELETE of a pod may only shorten its grace period. */
 function planShorterGrace(current: KubeObject, options: DeleteOptions, wall: WallMs): DeletionPlan {
   const {
     deletionTimestamp = "",

@@ -44,7 +44,7 @@ export const scaleKind: ExpectedKind = {
   schema: "autoscaling.v1.Scale",
 };
 
-/** `custom` says where a custom kind has what a Scale shows. */
+/** `custom` has the paths of these fields in a custom kind. */
 export function scaleOf(object: KubeObject, custom?: ScalePaths): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const { kind, apiVersion, schema } = scaleKind;
