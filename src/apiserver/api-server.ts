@@ -116,10 +116,11 @@ export interface ApiServerOptions {
   /** More observers of requests: an audit log, the server's own log. */
   readonly observers?: readonly RequestObserver[];
   /**
-   * Hosts that only look on, each with the chance its watches draw from. They are served from
-   * caches of their own, so that everybody else is served the same with them as without them.
+   * Hosts whose reads must not influence those of others, each with the randomness of its watches.
+   * They are served from separate caches, so all other clients get the same with them as without
+   * them.
    */
-  readonly onlookers?: ReadonlyMap<string, Random>;
+  readonly isolatedReaders?: ReadonlyMap<string, Random>;
 }
 
 /** The first 1.x that lets rights to impersonate be given for some requests only. */
@@ -136,7 +137,7 @@ export class ApiServer {
   readonly #nextAuditId: () => string;
   readonly #stores: ResourceStores;
   /** By host: the stores of isolated readers. */
-  readonly #lookedAt: ReadonlyMap<string, ResourceStores>;
+  readonly #isolatedStores: ReadonlyMap<string, ResourceStores>;
   /** Undefined where definitions are not among the kinds it serves. */
   readonly #custom: CustomResources | undefined;
   readonly #backend: Backend;
@@ -162,8 +163,8 @@ export class ApiServer {
     this.#nextAuditId = auditIds(options.name);
     const shared = { clock, timers, random, storage, log: this.#log, faults: this.faults.cache };
     this.#stores = new ResourceStores(this.#kinds.all, { ...shared, metrics: this.metrics });
-    this.#lookedAt = new Map(
-      [...(options.onlookers ?? [])].map(([host, chance]) => {
+    this.#isolatedStores = new Map(
+      [...(options.isolatedReaders ?? [])].map(([host, chance]) => {
         const apart = { ...shared, random: chance, metrics: new Registry() };
         return [host, new ResourceStores(this.#kinds.all, apart)];
       }),
@@ -197,7 +198,9 @@ export class ApiServer {
       backend: this.#backend,
       podLogs,
       access: this.#access,
-      onlookers: new Map([...this.#lookedAt].map(([host, stores]) => [host, backendOf(stores)])),
+      isolatedReaders: new Map(
+        [...this.#isolatedStores].map(([host, stores]) => [host, backendOf(stores)]),
+      ),
     });
   }
 
@@ -351,7 +354,7 @@ export class ApiServer {
   }
 
   #allStores(): readonly ResourceStores[] {
-    return [this.#stores, ...this.#lookedAt.values()];
+    return [this.#stores, ...this.#isolatedStores.values()];
   }
 
   #makeCustomResources(): CustomResources | undefined {
