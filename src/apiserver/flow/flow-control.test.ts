@@ -40,7 +40,7 @@ function roundedMs(ms: number): number {
   return Math.round(ms / 1000) * 1000;
 }
 
-describe("who asks too much", () => {
+describe("a client with too many requests", () => {
   test("waits in line himself, and delays others by one turn", () =>
     inBusyWorld(async (world) => {
       const flood = Array.from({ length: 40 }, () => timed(world, "greedy"));
@@ -108,7 +108,7 @@ test("a watch holds its seat only until it has begun", () =>
     await Promise.all(watches);
   }));
 
-test("the headers say to whom it was counted", () =>
+test("the headers have the id of the flow schema", () =>
   inBusyWorld(async ({ call }) => {
     const uid = "x-kubernetes-pf-flowschema-uid";
     const admin = await call("GET", configMaps);

@@ -1,5 +1,5 @@
 // The columns of the kinds beside pods, and the cells of objects of each. Each expectation was
-// compared with what kube-apiserver 1.36 answers for the same object.
+// compared with the answer of kube-apiserver 1.36 for the same object.
 import { describe, expect, test } from "vitest";
 import type { WallMs } from "../../environment/clock.ts";
 import { defaultColumns, type KindColumns } from "../tables/columns.ts";
@@ -55,7 +55,7 @@ const selector = {
 const selected = "aa notin (q),app=x,!no,one in (z),tier in (a,b),zz";
 
 describe("workloads", () => {
-  test("have the columns everybody knows", () => {
+  test("have the columns of kubectl", () => {
     const replicas =
       "Name | Desired | Current | Ready | Age | (Containers) | (Images) | (Selector)";
     expect(headings("apps/ReplicaSet")).toBe(replicas);
@@ -176,7 +176,7 @@ describe("services", () => {
   });
 });
 
-describe("what is behind and before services", () => {
+describe("endpoints and ingresses", () => {
   const addresses = (count: number) =>
     Array.from({ length: count }, (_, index) => ({ ip: `10.1.1.${index + 1}` }));
 
@@ -337,7 +337,7 @@ describe("the cluster itself", () => {
     ]);
   });
 
-  test("shows who is given which role", () => {
+  test("shows the subjects of a role binding", () => {
     const binding = {
       roleRef: { kind: "Role", name: "reader" },
       subjects: [

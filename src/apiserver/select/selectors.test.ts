@@ -35,7 +35,7 @@ describe("a label selector", () => {
     expect(matchesRequirements(parseLabelSelector(selector), labels)).toBe(expected);
   });
 
-  test("says what it expects in a list that ends before it begins", () => {
+  test("names the expected token in a list that ends early", () => {
     expect(() => parseLabelSelector("a in (")).toThrow(
       "unable to parse requirement: found '', expected: ',', ')' or identifier",
     );
