@@ -109,7 +109,7 @@ describe("a user can grant only rights that the user holds:", () => {
       expect((await asOther("PATCH", `${roles}/own`, more, patch)).json).toEqual(refused);
     }));
 
-  test("a binding of another role is refused unless he may bind it", () =>
+  test("a binding of another role is refused unless the user may bind it", () =>
     inAccessWorld(async ({ asOther, allow }) => {
       await allow([writeRoles]);
       const admin = {

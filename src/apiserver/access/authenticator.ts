@@ -14,11 +14,11 @@ import {
   serviceAccountName,
   type User,
 } from "../http/authentication.ts";
-import { secretKind } from "../kinds/config.ts";
 import { type JsonObject, numberAt, objectAt, textAt, textsAt } from "../kinds/fields.ts";
 import { nodeKind } from "../kinds/node.ts";
 import { podKind } from "../kinds/pod.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
+import { secretKind } from "../kinds/secret.ts";
 import { serviceAccountKind } from "../kinds/service-account.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend } from "../verbs/backend.ts";

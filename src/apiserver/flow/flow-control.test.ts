@@ -55,7 +55,7 @@ describe("a client with too many requests", () => {
       );
     }));
 
-  test("is refused when his line is full, and after fifteen seconds in it", () =>
+  test("is refused when its queue is full, and after fifteen seconds in it", () =>
     inBusyWorld(async (world) => {
       const { call, client } = world;
       const began = client.clock.monotonicMs();

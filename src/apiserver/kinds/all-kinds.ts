@@ -1,6 +1,6 @@
 // Every kind a server of the lab can serve; an older version serves fewer.
 import { customResourceDefinitionKind } from "../custom/definition-kind.ts";
-import { configMapKind, secretKind } from "./config.ts";
+import { configMapKind } from "./config-map.ts";
 import { daemonSetKind } from "./daemon-set.ts";
 import { deploymentKind } from "./deployment.ts";
 import { endpointSliceKind } from "./endpoint-slice.ts";
@@ -16,6 +16,7 @@ import { clusterRoleBindingKind, clusterRoleKind, roleBindingKind, roleKind } fr
 import { replicaSetKind, replicationControllerKind } from "./replica-set.ts";
 import type { ResourceKind } from "./resource-kind.ts";
 import { reviewKinds } from "./reviews.ts";
+import { secretKind } from "./secret.ts";
 import { serviceKind } from "./service.ts";
 import { serviceAccountKind } from "./service-account.ts";
 

@@ -1,5 +1,4 @@
-// ConfigMaps and Secrets: maps of data with a size bound, which may be frozen.
-import { sameJson } from "../../kube/kinds/same-json.ts";
+// Secrets: data like that of ConfigMaps, with required keys by type.
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import type { KubeObject } from "../kube-object.ts";
 import {
@@ -10,28 +9,17 @@ import {
   nameOf,
   textColumn,
 } from "../tables/columns.ts";
-import type { FieldErrors } from "./field-errors.ts";
 import {
-  ensureObject,
-  type JsonObject,
-  objectAt,
-  setDefaults,
-  setField,
-  textAt,
-  textMapAt,
-} from "./fields.ts";
-import { configKey } from "./names.ts";
+  dataMaxBytes,
+  decodedBytes,
+  entriesOf,
+  validateFrozen,
+  validateKeys,
+} from "./config-map.ts";
+import type { FieldErrors } from "./field-errors.ts";
+import { ensureObject, objectAt, setDefaults, setField, textAt, textMapAt } from "./fields.ts";
 import { validateImmutable } from "./object-meta.ts";
 import { defineKind } from "./resource-kind.ts";
-
-const configMapColumns: KindColumns = {
-  columns: [nameColumn, textColumn("Data", "How many entries it has."), ageColumn],
-  cells: (map, now) => [
-    nameOf(map),
-    entriesOf(map, "data") + entriesOf(map, "binaryData"),
-    ageOf(map, now),
-  ],
-};
 
 const secretColumns: KindColumns = {
   columns: [
@@ -47,33 +35,6 @@ const secretColumns: KindColumns = {
     ageOf(secret, now),
   ],
 };
-
-/** All values together, as in Kubernetes: etcd's own limit is little more. */
-const dataMaxBytes = 1024 * 1024;
-
-export const configMapKind = defineKind({
-  kind: "ConfigMap",
-  resource: "configmaps",
-  shortNames: ["cm"],
-  namespaced: true,
-  schema: "core.v1.ConfigMap",
-  columns: configMapColumns,
-  validate(configMap, errors) {
-    const data = textMapAt(configMap, "data");
-    const binary = textMapAt(configMap, "binaryData");
-    validateKeys("data", Object.keys(data), errors);
-    validateKeys("binaryData", Object.keys(binary), errors);
-    for (const key of Object.keys(data).filter((key) => Object.hasOwn(binary, key))) {
-      errors.invalid(`data[${key}]`, key, "duplicate of key present in binaryData");
-    }
-    if (textBytes(data) + decodedBytes(binary) > dataMaxBytes) {
-      errors.tooLong("[]", dataMaxBytes);
-    }
-  },
-  validateUpdate(configMap, current, errors) {
-    validateFrozen(configMap, current, ["data", "binaryData"], errors);
-  },
-});
 
 export const secretKind = defineKind({
   kind: "Secret",
@@ -112,6 +73,7 @@ export const secretKind = defineKind({
 });
 
 const serviceAccountTokenType = "kubernetes.io/service-account-token";
+
 const accountAnnotation = "kubernetes.io/service-account.name";
 
 const requiredKeys: Readonly<Record<string, readonly string[]>> = {
@@ -152,38 +114,4 @@ function validateJson(field: string, value: string, errors: FieldErrors): void {
   } catch {
     errors.invalid(field, "<secret contents redacted>", jsonSyntaxProblem(text));
   }
-}
-
-function validateKeys(field: string, keys: readonly string[], errors: FieldErrors): void {
-  for (const key of keys) {
-    errors.invalidForEach(`${field}[${key}]`, key, configKey(key));
-  }
-}
-
-function validateFrozen(
-  object: KubeObject,
-  current: KubeObject,
-  fields: readonly string[],
-  errors: FieldErrors,
-): void {
-  if (current["immutable"] !== true) {
-    return;
-  }
-  for (const field of ["immutable", ...fields]) {
-    if (!sameJson(object[field], current[field])) {
-      errors.forbidden(field, "field is immutable when `immutable` is set");
-    }
-  }
-}
-
-function textBytes(data: Readonly<Record<string, string>>): number {
-  return Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
-}
-
-function decodedBytes(data: Readonly<Record<string, string>>): number {
-  return Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value, "base64"), 0);
-}
-
-function entriesOf(object: JsonObject, field: string): number {
-  return Object.keys(objectAt(object, field) ?? {}).length;
 }
