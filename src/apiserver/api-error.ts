@@ -1,5 +1,5 @@
-// A refusal as the API server words it: the Kubernetes `Status` object. Everything that can go
-// wrong with a request is thrown as an `ApiError` and becomes exactly one answer.
+// A refusal of the API server: a Kubernetes `Status`. Every problem with a request is thrown as an
+// `ApiError` and becomes exactly one answer.
 
 export interface StatusCause {
   /** `FieldValueInvalid`, `FieldValueRequired`, `ResourceVersionTooLarge`, … */

@@ -1,6 +1,6 @@
-// Faults of one API server, changeable while it runs: slow answers, errors,
-// throttling, broken connections, a bounded rate of work. `cache` has the faults of its
-// watches. All chance comes from the environment, so a simulated run repeats.
+// Faults of one API server, changeable while it runs: slow answers, errors, throttling, broken
+// connections, a bounded rate of work. `cache` has the faults of its watches. All randomness comes
+// from the environment, so a simulated run repeats.
 import type { Clock } from "../environment/clock.ts";
 import { elapsedMs, type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
 import type { IncomingRequest } from "../environment/network.ts";

@@ -1,6 +1,6 @@
-// Who a request comes from: a static token, a token of a ServiceAccount, or nobody. A
-// ServiceAccount's token is good only while everything it is bound to is there, as this server's
-// caches have it.
+// Authentication of a request: by a static token, by a token of a ServiceAccount, or as anonymous.
+// A token of a ServiceAccount is valid only while this server's caches have every object it is
+// bound to.
 
 import { isLegacy, type TokenKey, verifyToken } from "../../components/service-account-tokens.ts";
 import type { Clock } from "../../environment/clock.ts";

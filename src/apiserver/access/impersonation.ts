@@ -1,6 +1,6 @@
-// Impersonation: who may, can act as somebody else, whose rights then count. Each part of the other
-// identity has to be allowed on its own. Since 1.36 it is enough to be allowed to act as such a
-// user for what the request does; else one must be allowed to impersonate at all, as ever.
+// Impersonation: a user with permission acts as another user, and then has the rights of that user.
+// Each part of the other identity needs its own permission. Since 1.36 a permission limited to the
+// actions of the request is enough; otherwise the general permission to impersonate is needed.
 import type { Headers } from "../../environment/network.ts";
 import { ApiError } from "../api-error.ts";
 import {

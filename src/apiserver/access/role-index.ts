@@ -1,5 +1,5 @@
-// Who has which rules, by subject: made from all roles and bindings at once, and read for every
-// request. It is a pure function of the objects, so it can never be half up to date.
+// The rules of each subject, computed from all roles and bindings at once and read for every
+// request. It is a pure function of the objects, so it is never half up to date.
 import { serviceAccountName, type User } from "../http/authentication.ts";
 import { type JsonObject, objectAt, objectsAt, textAt } from "../kinds/fields.ts";
 import type { KubeObject } from "../kube-object.ts";

@@ -1,5 +1,5 @@
-// serviceaccounts/token: a client asks for a token of a ServiceAccount, for an audience and a time,
-// bound to an object whose end is its end.
+// serviceaccounts/token: issues a token of a ServiceAccount for an audience and a time. It may be
+// bound to an object and is then valid only while that object exists.
 
 import { signToken, type TokenKey } from "../../components/service-account-tokens.ts";
 import { toTime } from "../../environment/clock.ts";

@@ -1,6 +1,6 @@
-// The audit log of an API server: a line of JSON for each request at the level Metadata, as
-// `--audit-log-path` gives it with `--audit-log-format=json`. It has the user, the
-// request, the time and the result, and no objects.
+// The audit log of an API server: a line of JSON for each request at the level Metadata, as with
+// `--audit-log-path` and `--audit-log-format=json`. A line has the user, the request, the time and
+// the result, and no objects.
 import { type Clock, toMicroTime, toTime, type WallMs } from "../../environment/clock.ts";
 import { recordAt } from "../../kube/kinds/fields.ts";
 import type { ResourceAttributes } from "../access/attributes.ts";

@@ -1,6 +1,6 @@
-// The addresses under which clients appear in logs. Over sockets they are what they are; the
-// machines of a simulation have names instead, so each gets an address when it is first seen,
-// unless the cluster knows it under one.
+// The addresses of clients in logs. Over sockets these are the real ones. The machines of a
+// simulation have names, so each gets an address when it is first seen, unless the cluster has one
+// for it.
 
 export interface PeerAddressesOptions {
   /** The address of a machine; undefined for machines without one. */

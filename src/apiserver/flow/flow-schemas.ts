@@ -1,6 +1,5 @@
-// Classifies requests before they are served: the flow that one belongs to, and from which
-// priority level its seat comes. These are the objects a real server starts with; here they are
-// fixed, and cannot be read or changed through the API.
+// Classifies requests before they are served, by flow and by priority level. These are the objects
+// a real server starts with; here they are fixed and cannot be read or changed through the API.
 import type { Attributes } from "../access/attributes.ts";
 import {
   allServiceAccountsGroup,

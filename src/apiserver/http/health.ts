@@ -1,5 +1,5 @@
-// /healthz, /livez and /readyz: "ok", or each check with its verdict. The reason of a
-// failure is sent only to clients that ask for that check by name, as in the real server.
+// /healthz, /livez and /readyz: "ok", or each check with its result. The reason of a failure is
+// sent only to clients that ask for that check by name, as in the real server.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type Answer, textAnswer } from "./answer.ts";

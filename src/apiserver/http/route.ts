@@ -1,5 +1,5 @@
-// A request's method and path: a verb on a resource, or some other path. Unknown
-// resources are 404 and impossible methods 405, before anything else is looked at.
+// A request's method and path: a verb on a resource, or some other path. Unknown resources are 404
+// and impossible methods 405, before anything else is checked.
 import { ApiError } from "../api-error.ts";
 import { pathSegmentName } from "../kinds/names.ts";
 import type { ResourceKind, Subresource } from "../kinds/resource-kind.ts";

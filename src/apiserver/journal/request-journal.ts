@@ -1,5 +1,5 @@
-// What an API server writes into its own log about requests: a trace of each that took long, and at
-// higher verbosity a line for each (k8s.io/apiserver/pkg/server/httplog).
+// The lines about requests in the log of an API server: a trace of each slow request and, at higher
+// verbosity, a line for each request (k8s.io/apiserver/pkg/server/httplog).
 
 import { type Klog, structured } from "../../components/klog.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";

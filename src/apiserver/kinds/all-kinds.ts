@@ -1,4 +1,4 @@
-// Every kind a server of the lab can serve; an older version serves fewer.
+// Every kind that a server can serve; an older version serves fewer.
 import { customResourceDefinitionKind } from "../custom/definition-kind.ts";
 import { configMapKind } from "./config-map.ts";
 import { daemonSetKind } from "./daemon-set.ts";

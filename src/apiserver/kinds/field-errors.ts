@@ -1,5 +1,5 @@
-// What is wrong with an object, field by field, worded as Kubernetes words it, and the one `Status`
-// that says all of it. Validation collects everything before it refuses.
+// The problems of an object, field by field, in the words of Kubernetes, and the one `Status` with
+// all of them. Validation collects every problem before it refuses.
 import { ApiError, type StatusCause } from "../api-error.ts";
 
 type FieldErrorReason =

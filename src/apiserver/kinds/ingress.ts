@@ -1,4 +1,4 @@
-// Ingresses.
+// Ingresses: HTTP routes by host and path to services.
 import { isIp } from "../../environment/ip-address.ts";
 import type { KubeObject } from "../kube-object.ts";
 import {

@@ -1,5 +1,5 @@
 // The rules for names, keys and label values. Each function returns the problems, in the words of
-// Kubernetes, and an empty list when nothing is.
+// Kubernetes; an empty list means that the name is valid.
 
 /** Lengths from RFC 1123 and RFC 1035, as Kubernetes applies them. */
 const labelMaxLength = 63;

@@ -1,4 +1,4 @@
-// Kinds of the cluster itself: Namespace, ServiceAccount and Lease.
+// Namespaces. A deleted one terminates until its contents are gone and its finalizer is removed.
 import type { KubeObject } from "../kube-object.ts";
 import {
   ageColumn,

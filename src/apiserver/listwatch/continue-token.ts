@@ -1,5 +1,5 @@
-// The token of the next page: the revision of all pages, and where the
-// next one starts, relative to the list's own prefix so that no token can reach outside it.
+// The token of the next page: the revision of all pages, and the start of the next one, relative to
+// the prefix of the list so that no token can reach outside it.
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import { badRequest } from "./refusals.ts";
 

@@ -1,6 +1,6 @@
-// One version of an object, as an object and as bytes, each made once and shared by the
-// writer, all servers of the process, lists and watches. The storage keeps an object without its
-// resourceVersion, which is the revision of its record and is put in on reading.
+// One version of an object, as an object and as bytes, each made once and shared by the writer, all
+// servers of the process, lists and watches. The storage keeps an object without its
+// resourceVersion, which is the revision of its record and is added on reading.
 import type { KubeObject } from "../kube-object.ts";
 import type { StoredRecord } from "../storage/storage.ts";
 import type { ListAnswer } from "./list-plan.ts";

@@ -1,6 +1,6 @@
-// What one API server knows of one resource: its present state, in order, and a window of recent
-// changes, both at one revision which may lie behind the storage's. Watchers hear each change
-// while it is applied, so whoever has heard all is exactly at the cache's revision.
+// The state of one resource in one API server, in order, and a window of recent changes, both at
+// one revision, which may be older than that of the storage. Watchers are called for each change
+// while it is applied, so a watcher that has received all is exactly at the revision of the cache.
 import { assertCostly } from "../../environment/assert.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import { RevisionLog } from "../storage/revision-log.ts";

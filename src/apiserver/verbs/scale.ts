@@ -1,5 +1,5 @@
-// The scale subresource: the number of replicas of a Deployment or ReplicaSet as an object of its
-// own kind, so that `kubectl scale` and autoscalers need not know the kinds.
+// The scale subresource: the number of replicas of an object as a separate kind, Scale, so that
+// `kubectl scale` and autoscalers need not know all kinds.
 import { conform } from "../decode/conform.ts";
 import type { ExpectedKind } from "../decode/request-object.ts";
 import { internalError } from "../http/answer.ts";
