@@ -1,5 +1,5 @@
-// CustomResourceDefinitions and their objects, on the embedded API server and on a real one: what one
-// accepts, completes or refuses, the other must too, in the same words.
+// CustomResourceDefinitions and their objects, on the embedded API server and on a real one: both
+// must accept, complete or refuse the same, in the same words.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
 import { type StartedServer, startEmbeddedServer } from "../contract/embedded-server.ts";

@@ -46,7 +46,7 @@ export function terminalPicture(lines: readonly Line[], { label }: Caption): str
   ].join("\n");
 }
 
-/** What a picture of this kind shows: its lines, each a text element, and its label. */
+/** The content of a picture of this kind: its lines, each a text element, and its label. */
 export function readPicture(svg: string): Caption & { readonly lines: readonly Line[] } {
   const label = unescaped(/aria-label="([^"]*)"/.exec(svg)?.[1] ?? "");
   const lines = Array.from(svg.matchAll(/<text [^>]*>(.*)<\/text>/g), ([, inner = ""]): Line => {

@@ -87,6 +87,9 @@ export const ambientAllowed = ["src/environment/node/", "src/simulation/", "src/
 /** Decisions are functions of what is known: nothing here waits. */
 export const pureFolders = ["src/decide/", "src/doctor/rules/"];
 
+/** Comments and names of tests there are being rewritten, so unclear words still pass. */
+export const beingRewritten = ["src/apiserver/", "src/cli/", "src/components/", "src/lab/"];
+
 /**
  * Fixtures that still bear the name of a contract suite. They move to tests/ when the folders that
  * use them do, and then this list goes: an entry without such a fixture is an error.

@@ -1,5 +1,5 @@
-// What the doctor concludes: the cause in a sentence, how bad, how sure, what was seen and where,
-// and the exact change that fixes it.
+// A conclusion of the doctor: the cause in a sentence, severity, confidence, evidence with its
+// source, and the exact change that fixes it.
 
 export type Severity = "info" | "warning" | "critical";
 
@@ -23,7 +23,7 @@ export interface EvidenceLine {
 
 export interface Fix {
   readonly component: string;
-  /** What to set, ready to be copied. */
+  /** The setting, ready to be copied. */
   readonly change: string;
   /** Why this helps, and why the obvious other thing does not. */
   readonly reason: string;

@@ -20,7 +20,7 @@ export interface Difference {
   readonly theirs: unknown;
 }
 
-/** What differs; undefined when nothing does. */
+/** The difference; undefined if there is none. */
 export async function compareAnswers(
   name: string,
   { ours, theirs }: AskedServers,

@@ -1,5 +1,5 @@
-// Definitions, most of them wrong in one way each: what the real server says of them, the lab must
-// say too.
+// Definitions, most of them wrong in one way each: the lab must answer with the messages of the
+// real server.
 
 type Json = Record<string, unknown>;
 

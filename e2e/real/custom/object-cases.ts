@@ -1,5 +1,5 @@
-// Objects of one custom kind with every keyword in its schema, created and changed. What the real
-// server answers, the lab must answer too.
+// Objects of one custom kind with every keyword in its schema, created and changed. The lab must
+// give the real server's answers.
 import { definition } from "./definition-cases.ts";
 
 type Json = Record<string, unknown>;
@@ -332,7 +332,7 @@ export const objectCases: Readonly<Record<string, Json>> = {
   "is in another namespace": { metadata: { name: "elsewhere", namespace: "kube-system" } },
 };
 
-/** What is merged into an object that was accepted, and where. */
+/** The patch for an accepted object, and its place. */
 export interface ChangeCase {
   readonly from: unknown;
   readonly patch: Json;

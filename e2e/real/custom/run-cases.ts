@@ -83,7 +83,7 @@ export async function compareObjects(servers: AskedServers): Promise<CaseReport>
   return collect([...creations, ...changes]);
 }
 
-/** Each rule is one field's; what the field's value makes of it is one case. */
+/** Each rule is for one field; each value of the field is one case. */
 export async function compareRules(servers: AskedServers): Promise<CaseReport> {
   const groups: { readonly plural: string; readonly rules: readonly string[] }[] = [];
   for (let from = 0; from < booleanRules.length; from += rulesAtOnce) {

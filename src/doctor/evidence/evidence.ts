@@ -1,4 +1,4 @@
-// What the doctor looks at, each piece with where it came from. Rules read this and nothing else.
+// The evidence of the doctor, each piece with its source. Rules read this and nothing else.
 import type { Journey } from "../../timeline/journey.ts";
 import type { MetricsPage } from "./metrics-window.ts";
 

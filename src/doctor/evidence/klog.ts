@@ -1,6 +1,6 @@
 // Reads log lines of Kubernetes components. The header has been the same since glog: severity,
-// month and day, time, process, file and line; no year and no zone. What collectors put in front of
-// it (journald, docker's JSON, CRI) is passed over. Lines without a header are not klog lines.
+// month and day, time, process, file and line; no year and no zone. Prefixes of collectors
+// (journald, docker's JSON, CRI) are skipped. Lines without a header are not klog lines.
 
 export type KlogSeverity = "info" | "warning" | "error" | "fatal";
 

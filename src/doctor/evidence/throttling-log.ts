@@ -1,4 +1,5 @@
-// What a log says about requests for published endpoints that waited for the client's own limit.
+// The evidence in a log for requests about published endpoints that waited for the client's own
+// limit.
 import type { LogEvidence } from "./evidence.ts";
 import { type KlogLine, parseKlogLine } from "./klog.ts";
 import {

@@ -25,7 +25,7 @@ const lateMs = 1_000;
 /** Longer than a proxy tries another peer, so requests are lost. */
 const criticalMs = 10_000;
 
-/** What explains at least half of the time is what binds. */
+/** A limit that explains at least half of the time is the binding one. */
 const binding = 0.5;
 
 const endpointQueues = ["endpoint", "endpoint_slice", "endpoint_slice_mirroring"];

@@ -251,7 +251,7 @@ async function lockstepProxy(options: ReplicaOptions): Promise<LockstepProxy> {
     network: recorded(options, "lockstep", upstreams.noting(network)),
     socketPath,
     listen: { host: stage.hostOf(name), port: httpPort },
-    onTold: ({ services }) => {
+    onPushed: ({ services }) => {
       const { tiers = [], addresses = [] } = services.get(decisionKey)?.entry ?? {};
       // Those that get a request as long as they can serve it.
       options.hops.routed(name, addresses.slice(0, tiers[0] ?? 0));

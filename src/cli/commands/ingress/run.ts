@@ -3,7 +3,7 @@
 import type { Environment } from "../../../environment/environment.ts";
 import { ingressMetrics } from "../../../ingress/ingress-metrics.ts";
 import { IngressReplica } from "../../../ingress/ingress-replica.ts";
-import { readRemembered } from "../../../ingress/nginx-side.ts";
+import { readRemembered } from "../../../ingress/nginx-output.ts";
 import type { Readiness } from "../../../ingress/readiness.ts";
 import { isInCluster } from "../../../kube/credentials/credentials-in-cluster.ts";
 import { accessLogPathOf } from "../../../outputs/nginx/nginx-logs.ts";

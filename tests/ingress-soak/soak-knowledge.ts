@@ -1,20 +1,22 @@
-// What Lockstep has heard of a pod, and since when it must know that the pod leaves: because
-// nothing was in the way of the API's word, because its own fresh watch said so, or because the
-// slices did while nothing was heard of pods.
+// Lockstep's knowledge of a pod, and since when it must know that the pod leaves: because the API's
+// events were undisturbed, because its own fresh watch showed it, or because the slices did while
+// pod events were blocked.
 import type { EndpointSlice } from "../../src/kube/kinds/endpoint-slice.ts";
 import type { Pod } from "../../src/kube/kinds/pod.ts";
 import { freshnessCheckMs } from "../../src/sources/cluster-source.ts";
 import type { PodRecord } from "./pod-records.ts";
 import { knownStaleMs, type Row, recoveredMs, type SoakFacts } from "./soak-facts.ts";
 
-interface HeardSlice {
+interface KnownSlice {
   readonly slice: EndpointSlice;
   readonly seenMs: number;
 }
 
-export class SoakHearing {
+export class SoakKnowledge {
   readonly #facts: SoakFacts;
-  /** The uids of pods that the slices have called ready, as far as Lockstep has heard. */
+  /**
+   * The uids of pods that the slices have listed as ready, as far as Lockstep has received them.
+   */
   readonly #published = new Set<string>();
 
   constructor(facts: SoakFacts) {
@@ -30,16 +32,16 @@ export class SoakHearing {
 
   /** From when on Lockstep must know that the pod leaves; infinite while it need not. */
   knownToLeaveMs(record: PodRecord): number {
-    return Math.min(this.#toldMs(record), this.#heardMs(record), this.#publishedMs(record));
+    return Math.min(this.#reportedMs(record), this.#watchedMs(record), this.#publishedMs(record));
   }
 
-  /** From when on Lockstep hears at once what the API of a cluster says; infinite while it may not. */
+  /** Since when Lockstep receives events of a cluster at once; infinite while it may not. */
   inStepMs(cluster: string): number {
     return this.#facts.quietSinceMs(cluster) + recoveredMs;
   }
 
-  /** What Lockstep's pod watch says of it, and since when it and its service are known. */
-  podHeardOf(record: PodRecord): { readonly pod: Pod; readonly atMs: number } | undefined {
+  /** The pod in Lockstep's pod watch, and since when it and its service are known. */
+  knownPod(record: PodRecord): { readonly pod: Pod; readonly atMs: number } | undefined {
     const { cluster, uid, name } = record;
     const source = this.#sourceOf(cluster);
     const pod = source?.pod("default", name);
@@ -51,7 +53,9 @@ export class SoakHearing {
     return { pod, atMs: Math.max(...seenMs) };
   }
 
-  /** From when on the slices, heard well while nothing is heard of pods, have called the pod ready. */
+  /**
+   * Since when the slices, undisturbed while pod events are blocked, have listed the pod as ready.
+   */
   publishedReadyMs({ cluster, service, uid }: PodRecord): number {
     const naming = this.#slicesOf(cluster, service).find(({ slice }) =>
       slice.endpoints.some(({ ready, targetRef }) => targetRef?.uid === uid && ready !== false),
@@ -60,37 +64,37 @@ export class SoakHearing {
     return Math.max(naming.seenMs, this.#onlySlicesMs(cluster));
   }
 
-  /** When its containers were found ready, in whole seconds, as far as is heard. */
+  /** When its containers became ready, in whole seconds, as far as known. */
   readyAt(podUid: string): number | undefined {
     const record = this.#facts.recordOf(podUid);
-    return record && this.podHeardOf(record)?.pod.containersReadyTransitionTime;
+    return record && this.knownPod(record)?.pod.containersReadyTransitionTime;
   }
 
   /** When Lockstep should have learnt from the API that the pod leaves, however it listens. */
-  #toldMs({ standing, sinceMs, cluster }: PodRecord): number {
+  #reportedMs({ standing, sinceMs, cluster }: PodRecord): number {
     if (standing !== "leaving") return Number.POSITIVE_INFINITY;
     return Math.max(sinceMs, this.inStepMs(cluster));
   }
 
   /** When Lockstep's own pod watch, being fresh, said so. */
-  #heardMs(record: PodRecord): number {
+  #watchedMs(record: PodRecord): number {
     const { cluster, uid } = record;
     const source = this.#sourceOf(cluster);
     if (source === undefined) return Number.POSITIVE_INFINITY;
-    const heard = this.podHeardOf(record);
+    const seen = this.knownPod(record);
     const isLeaving =
-      heard !== undefined &&
-      (heard.pod.metadata.deletionTimestamp !== undefined ||
-        (heard.pod.ready !== "True" && heard.pod.containersReady !== "True"));
-    const heardAt = source.departed(uid)?.atMs ?? (isLeaving ? heard.atMs : undefined);
-    if (heardAt === undefined) return Number.POSITIVE_INFINITY;
-    return Math.max(Number(heardAt), this.#facts.freshSinceMs(cluster) + 2 * freshnessCheckMs);
+      seen !== undefined &&
+      (seen.pod.metadata.deletionTimestamp !== undefined ||
+        (seen.pod.ready !== "True" && seen.pod.containersReady !== "True"));
+    const seenAt = source.departed(uid)?.atMs ?? (isLeaving ? seen.atMs : undefined);
+    if (seenAt === undefined) return Number.POSITIVE_INFINITY;
+    return Math.max(Number(seenAt), this.#facts.freshSinceMs(cluster) + 2 * freshnessCheckMs);
   }
 
   /**
-   * When the slices, heard well while nothing is heard of pods, ceased to call the pod ready. Those of
-   * a controller that is behind never called it so, or take it for an earlier pod at its address: then
-   * they say nothing of it.
+   * When the slices, undisturbed while pod events are blocked, stopped listing the pod as ready.
+   * Slices of a controller that is behind never listed it, or had an earlier pod at its address:
+   * then they show nothing about it.
    */
   #publishedMs({ cluster, service, address, uid }: PodRecord): number {
     if (!this.#published.has(uid)) return Number.POSITIVE_INFINITY;
@@ -104,7 +108,7 @@ export class SoakHearing {
     return Math.max(...slices.map(({ seenMs }) => seenMs), this.#onlySlicesMs(cluster));
   }
 
-  #slicesOf(cluster: string, service: string): readonly HeardSlice[] {
+  #slicesOf(cluster: string, service: string): readonly KnownSlice[] {
     const source = this.#sourceOf(cluster);
     const slices = source?.publishedOf("default", service).slices ?? [];
     return slices.map((slice) => ({ slice, seenMs: Number(source?.seenAtMs(slice)) }));
@@ -114,7 +118,7 @@ export class SoakHearing {
   #onlySlicesMs(cluster: string): number {
     const facts = this.#facts;
     const podsMs = Math.min(
-      facts.podsUnheardSinceMs(cluster) + knownStaleMs,
+      facts.podsSilentSinceMs(cluster) + knownStaleMs,
       facts.podsStaleSinceMs(cluster) + 2 * freshnessCheckMs,
     );
     const slicesMs = Math.min(

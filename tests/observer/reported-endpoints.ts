@@ -1,6 +1,7 @@
-// Only for tests: which endpoints a cluster's objects make true and list, worked out anew from all of
-// them after every change, by rules written down a second time. Fed with what a storage commits it
-// says what happened, and fed with what reached an observer it says what that could know.
+// Only for tests: the endpoints that a cluster's objects make true and list, computed from all
+// objects after every change, by an independent copy of the rules. With a storage's commits as
+// input it has the real changes; with an observer's input it has the changes that the observer
+// could know.
 
 import { isRecord, type RawRecord } from "../../src/kube/kinds/fields.ts";
 import type { PublishedForm } from "../../src/sources/published-form.ts";
@@ -8,7 +9,7 @@ import type { Direction, Hop } from "../../src/timeline/witness.ts";
 import { labelsOf, podEndpoints, sliceEndpoints, subsetEndpoints } from "./object-endpoints.ts";
 
 /** An endpoint appeared or vanished at a hop. */
-export interface ToldChange {
+export interface ReportedChange {
   readonly hop: Hop;
   /** The cluster whose objects say so. */
   readonly witness: string;
@@ -30,7 +31,7 @@ export const sourceClusterLabel = "multicluster.kubernetes.io/source-cluster";
 export const importedServiceLabel = "multicluster.kubernetes.io/service-name";
 export const serviceNameLabel = "kubernetes.io/service-name";
 
-/** What names an endpoint in a service; without a pod's uid, the address alone does. */
+/** The identity of an endpoint in a service; without a pod's uid, the address alone. */
 export interface EndpointName {
   readonly uid: string;
   readonly address: string;
@@ -55,14 +56,14 @@ export function fromKey(key: string): EndpointKey {
   return { cluster, service, uid, address, port: Number(port) };
 }
 
-/** What is known of an endpoint to those who know only addresses. */
+/** The identity of an endpoint for witnesses that know only addresses. */
 export function placeOfKey(key: string): string {
   const { service, address, port } = fromKey(key);
   return `${service} ${address} ${port}`;
 }
 
-export class ToldEndpoints {
-  readonly changes: ToldChange[] = [];
+export class ReportedEndpoints {
+  readonly changes: ReportedChange[] = [];
   readonly #cluster: string;
   readonly #objects: Readonly<Record<Resource, Map<string, RawRecord>>> = {
     services: new Map(),
@@ -86,7 +87,7 @@ export class ToldEndpoints {
   }
 
   /** The object is so now; undefined when it is gone. */
-  told(
+  reported(
     resource: Resource,
     name: string,
     object: RawRecord | undefined,
@@ -114,7 +115,7 @@ export class ToldEndpoints {
     return lost > 0 && 2 * lost >= known.length;
   }
 
-  /** From when on all changes at the hop are told. */
+  /** Since when all changes at the hop are reported. */
   beganAt(hop: Hop): number {
     const needed: readonly Resource[] = hop === "pod" ? ["services", "pods"] : [this.#form];
     return Math.max(...needed.map((one) => this.#listed.get(one) ?? Number.POSITIVE_INFINITY));
@@ -131,7 +132,7 @@ export class ToldEndpoints {
   }
 
   /** At the hops where such objects make a difference. */
-  #look(resource: Resource, at: number, how: ToldChange["how"]): void {
+  #look(resource: Resource, at: number, how: ReportedChange["how"]): void {
     if (resource === "services" || resource === "pods") {
       this.#compare("pod", this.#made(), at, how);
       return;
@@ -146,7 +147,7 @@ export class ToldEndpoints {
     }
   }
 
-  #compare(hop: Hop, after: ReadonlySet<string>, at: number, how: ToldChange["how"]): void {
+  #compare(hop: Hop, after: ReadonlySet<string>, at: number, how: ReportedChange["how"]): void {
     const before = this.#present.get(hop) ?? new Set();
     this.#present.set(hop, after);
     const note = (direction: Direction, key: string): void => {
@@ -158,7 +159,7 @@ export class ToldEndpoints {
 
   #made(): ReadonlySet<string> {
     const keys = new Set<string>();
-    // Before both are listed nobody can tell.
+    // Unknown until both are listed.
     if (!this.#listed.has("services") || !this.#listed.has("pods")) return keys;
     for (const [service, { spec }] of this.#objects.services) {
       if (!isRecord(spec) || !isRecord(spec["selector"])) continue;

@@ -1,5 +1,4 @@
-// The nginx of one replica and all that looks after it: the supervisor that sees to it that there is
-// one, the pusher that tells it what was decided, and the file that holds what it was told.
+// The nginx of one replica with its supervisor, its pusher and the file with the pushed state.
 import type { Registry } from "prom-client";
 import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../decide/decision.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
@@ -31,24 +30,24 @@ export interface NginxSettings extends NginxServerOptions, OwnerSettings {
   /** nginx's own folder; absolute. */
   readonly prefix: string;
   readonly workers: number;
-  /** Whether what nginx was told is saved, private keys included; it is when absent. */
+  /** Whether the pushed state is saved, private keys included; it is when absent. */
   readonly snapshot?: boolean;
 }
 
-export interface NginxSideOptions extends NginxSettings {
+export interface NginxOutputOptions extends NginxSettings {
   readonly environment: Environment;
   readonly metrics: Registry;
   readonly origin: RoutesOrigin;
   readonly statusPort: number;
   readonly onRouted: (service: string, version: number, at: MonotonicMs) => void;
-  /** How many objects each watch shows, by its name; saved with what nginx was told. */
+  /** How many objects each watch shows, by its name; saved with the pushed state. */
   readonly known: () => ReadonlyMap<string, number>;
   /** Another Lockstep has asked to take over, or pushes to this nginx without asking. */
   readonly onSuperseded: (by: Owner | undefined) => void;
 }
 
-export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
-  readonly #options: NginxSideOptions;
+export class NginxOutput implements DecisionOutput, ProxyReporter, LeftOutSource {
+  readonly #options: NginxOutputOptions;
   readonly #owner: PrefixOwner;
   /** Takes decisions from the beginning, and pushes from the start on. */
   readonly #pusher: NginxPusher;
@@ -61,7 +60,7 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
   /** Whether nginx serves for us; one that we never got hold of is not ours to end. */
   #hasNginx = false;
 
-  constructor(options: NginxSideOptions) {
+  constructor(options: NginxOutputOptions) {
     const { environment, metrics, onRouted, onSuperseded, prefix, snapshot } = options;
     this.#options = options;
     this.#owner = new PrefixOwner({ ...environment, ...options });
@@ -74,7 +73,7 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
       onLoaded: () => {
         this.#isLoaded = true;
       },
-      onTold: () => this.#snapshot?.changed(),
+      onPushed: () => this.#snapshot?.changed(),
     });
     if (snapshot !== false) this.#snapshot = this.#snapshotOf(this.#pusher);
   }
@@ -112,7 +111,7 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
     log.info("took over nginx from another Lockstep, which has ended", { pid, since });
   }
 
-  /** Resolves when nginx serves; it is told the routes as soon as they are known. */
+  /** Resolves when nginx serves; routes are pushed as soon as they are known. */
   async start(): Promise<void> {
     const { environment, metrics, onSuperseded, ...settings } = this.#options;
     const proxyDirectory = await findProxyDirectory(environment.files);
@@ -176,9 +175,9 @@ export class NginxSide implements DecisionOutput, ProxyReporter, LeftOutSource {
     return this.#pusher.applied;
   }
 
-  /** How many of them nginx has been told. */
-  get told(): number {
-    return this.#pusher.told;
+  /** How many of them have been pushed to nginx. */
+  get pushed(): number {
+    return this.#pusher.pushed;
   }
 
   async report(since: number | undefined, signal: AbortSignal): Promise<ProxyReport | undefined> {
