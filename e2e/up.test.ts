@@ -111,7 +111,7 @@ describe("the story", () => {
       const rolledOut = ["rollout", "status", "deployment", "shop", "--timeout=300s"];
       const printed = whole.output.length;
       kubectl("--context", "beta", "scale", "deployment", "shop", "--replicas=5");
-      await whole.says(/\+127\.\S+ +Lockstep replicas 1 2 3 added it after /, printed);
+      await whole.says(/\+127\.\S+ +Lockstep replicas added it after /, printed);
       kubectl("--context", "beta", ...rolledOut);
       const [pod = ""] = kubectl("--context", "beta", "get", "pods", "-o", "name").split("\n");
       const shown = "jsonpath={.status.podIP}";

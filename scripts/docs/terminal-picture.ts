@@ -1,7 +1,7 @@
 // A picture of a terminal as SVG: text that can be selected and searched, on a ground of its own, so
 // that it reads alike on a light and on a dark page. Each run is held to the width of its columns, so
 // that columns stand below each other in whichever monospaced font there is. Pure.
-import { textColumns } from "../../src/cli/terminal/text-columns.ts";
+import { textColumns } from "../../src/cli/terminal/text.ts";
 import type { Line, Run, Style } from "./docs-terminal.ts";
 
 export interface Caption {
