@@ -5,7 +5,7 @@ import { ApiServer } from "../apiserver/api-server.ts";
 import { AuditLog } from "../apiserver/audit/audit-log.ts";
 import type { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
 import type { User } from "../apiserver/http/authentication.ts";
-import type { RequestObserver } from "../apiserver/http/served-request.ts";
+import type { RequestObserver } from "../apiserver/http/request-record.ts";
 import { RequestJournal } from "../apiserver/journal/request-journal.ts";
 import type { Storage } from "../apiserver/storage/storage.ts";
 import type { Klog } from "../components/klog.ts";
@@ -55,7 +55,7 @@ export interface ServerParts extends ServerPlan {
   /** Takes each line of its audit log; it keeps none unless given. */
   readonly audit?: (line: string) => void;
   /** See `ApiServerOptions`. */
-  readonly onlookers?: ReadonlyMap<string, Random>;
+  readonly isolatedReaders?: ReadonlyMap<string, Random>;
   readonly observers?: readonly RequestObserver[];
   /** In the storage before it listens. */
   readonly objects?: Iterable<object>;
@@ -120,7 +120,7 @@ function makeServer(parts: ServerParts): ApiServer {
     kinds: servedKinds(profile),
     requestMetrics: form.requests,
     observers: [...recordsOf(parts), ...observers],
-    ...(parts.onlookers && { onlookers: parts.onlookers }),
+    ...(parts.isolatedReaders && { isolatedReaders: parts.isolatedReaders }),
     objects: [...(parts.isFirst ? componentBindings(parts) : []), ...(parts.objects ?? [])],
     keepsExistingObjects: parts.isOneOfSeveral ?? false,
     startsCaches: parts.isOneOfSeveral ?? false,

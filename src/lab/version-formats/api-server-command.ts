@@ -11,7 +11,7 @@ export interface ApiServerCommandOptions {
   readonly isAudited: boolean;
 }
 
-/** verbs/service-allocator.ts takes the addresses of services from it. */
+/** The range of cluster IPs in apiserver/kinds/service-addresses.ts. */
 const serviceRange = "10.96.0.0/16";
 
 export function apiServerCommand(options: ApiServerCommandOptions): readonly string[] {

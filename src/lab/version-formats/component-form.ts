@@ -8,7 +8,7 @@ import {
   requestMetrics19,
   requestMetrics117,
   requestMetrics133,
-} from "../../apiserver/http/request-metrics-forms.ts";
+} from "../../apiserver/http/request-metrics.ts";
 import type { RequestLinesForm } from "../../apiserver/journal/request-journal.ts";
 import type { TraceForm } from "../../apiserver/journal/request-trace.ts";
 import type { ClientMetricsForm } from "../controllers/client-metrics.ts";
