@@ -2,7 +2,10 @@ import { expect, test } from "vitest";
 import { diagnose } from "../../src/doctor/diagnose.ts";
 import { noFacts } from "../../src/doctor/evidence/evidence.ts";
 import { TextReader } from "../../src/doctor/evidence/text-reader.ts";
-import { doctorCases } from "./cases.ts";
+import { doctorCases as plainCases } from "./cases.ts";
+import { pastedCases } from "./pasted-cases.ts";
+
+const doctorCases = [...plainCases, ...pastedCases];
 
 function diagnosisOf(text: string, change: (line: string) => string = (line) => line) {
   const facts = noFacts();
