@@ -45,7 +45,7 @@ const blockStart = /^(\s*)(?:- )?(?:apiVersion: *["']?[\w./]+["']?|kind: *["']?[
 const yamlLine = /^\s*(?:- ?|#|\.\.\.|…)|^\s*["']?[\w./~-]+["']?:(?:\s|$)|^\s*$|^\s+\S/;
 const tableHead = /^(?:NAMESPACE\s+)?NAME\s+[A-Z]/;
 const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
-const dockerName = /\bk8s_[a-z0-9.-]+_([a-z0-9.-]+)_([a-z0-9-]+)_[0-9a-f-]{36}_\d+/;
+const dockerName = /\bk8s_[a-z0-9.-]{1,253}_([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_[0-9a-f-]{36}_\d/;
 const describedField = /^(Name|Namespace|Selector|Endpoints):\s*(.*)$/;
 const namespaceFlag = /kubectl\b.*?\s(?:-n|--namespace)[ =]([a-z0-9-]+)/;
 
@@ -312,7 +312,7 @@ function unquoted(raw: string): string {
 }
 
 function isHeader(text: string): boolean {
-  return /[IWEF]\d{4} +\d\d:\d\d:\d\d|[\w-]+\.go:\d+\]|^\d{4}[-/]\d\d[-/]\d\d[T ]/.test(text);
+  return /[IWEF]\d{4} +\d\d:\d\d:\d\d|\w\.go:\d{1,5}\]|^\d{4}[-/]\d\d[-/]\d\d[T ]/.test(text);
 }
 
 /** Go files that exist in one program only. */
