@@ -319,10 +319,15 @@ $ curl -k https://10.0.0.1:6443/
   {
     name: "a scheduler that starts before the roles exist",
     first: undefined,
-    text: ["nodes", "pods", "services", "persistentvolumes"]
+    text: [
+      ["nodes", "Node"],
+      ["pods", "Pod"],
+      ["services", "Service"],
+      ["persistentvolumes", "PersistentVolume"],
+    ]
       .map(
-        (resource, index) =>
-          `E0214 08:58:0${index}.481241       1 reflector.go:153] k8s.io/client-go/informers/factory.go:135: Failed to list *v1.Thing: ${resource} is forbidden: User "system:kube-scheduler" cannot list resource "${resource}" in API group "" at the cluster scope`,
+        ([resource, kind], index) =>
+          `E0214 08:58:0${index}.481241       1 reflector.go:153] k8s.io/client-go/informers/factory.go:135: Failed to list *v1.${kind}: ${resource} is forbidden: User "system:kube-scheduler" cannot list resource "${resource}" in API group "" at the cluster scope`,
       )
       .join("\n"),
   },

@@ -127,9 +127,8 @@ const dialProblem =
 /** A request to an API server: probes, scrapes and webhooks go to other paths. */
 const apiRequest = String.raw`https?:\/\/([^\/\s"\\]+)\/(?:apis?\/|version\b)[^\s"\\]*\\?"?: `;
 
-/** Answers, so the connection works: a conflict, a kind that is not installed, a missing permission. */
-const isAnswered =
-  /the object has been modified|could not find the requested resource|is forbidden: /;
+/** Answers, so the connection works: a conflict, or a kind that is not installed. */
+const isAnswered = /the object has been modified|could not find the requested resource/;
 
 /** The request was sent or tried, and no answer came. */
 const timedOut =
