@@ -28,8 +28,10 @@ export interface Conclusion {
 }
 
 export interface Cause {
-  /** Also the name of its page in docs/causes. */
+  /** Also the name of its section in docs/causes/README.md. */
   readonly name: string;
+  /** One to three sentences for `--explain`. */
+  readonly summary: string;
   /** The hop that it makes late; undefined when it concerns none. */
   readonly hop: Hop | undefined;
   /** Causes that this one brings about: they are shown below it. */
@@ -79,10 +81,13 @@ function confidenceOf(isProved: boolean, sources: number): Confidence {
 /** A cause that one kind of log line proves, if there are enough of them. */
 export interface LogCause {
   readonly name: string;
+  readonly summary: string;
   readonly hop: Hop | undefined;
   readonly explains?: readonly string[];
   readonly sign: SignName;
   readonly linesMin: number;
+  /** The lines that have to be of one subject; 1 unless given. */
+  readonly ofOneMin?: number;
   /** One line is enough if its duration is at least this. */
   readonly longMs?: number;
   /** What the lines show, for the evidence. */
@@ -95,19 +100,23 @@ export interface LogCause {
 export function logCause(definition: LogCause): Cause {
   const {
     name,
+    summary,
     hop,
     explains = [],
     sign,
     linesMin,
+    ofOneMin = 1,
     longMs = Number.POSITIVE_INFINITY,
   } = definition;
   const found = ({ signs }: Evidence): SignGroup | undefined => {
     const group = signs.get(sign);
     if (group === undefined) return undefined;
-    return group.count >= linesMin || (group.longest?.ms ?? 0) >= longMs ? group : undefined;
+    const isFrequent = group.count >= linesMin && group.mostOfOne >= ofOneMin;
+    return isFrequent || (group.longest?.ms ?? 0) >= longMs ? group : undefined;
   };
   return {
     name,
+    summary,
     hop,
     explains,
     signs(evidence) {

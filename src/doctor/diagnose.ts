@@ -20,7 +20,11 @@ import { lateHeartbeats } from "./rules/late-heartbeats.ts";
 import { leaderChanges } from "./rules/leader-changes.ts";
 import { missingPermission } from "./rules/missing-permission.ts";
 import { noEndpoints } from "./rules/no-endpoints.ts";
+import { overCapacity } from "./rules/over-capacity.ts";
+import { selectorMismatch } from "./rules/selector-mismatch.ts";
 import { slowRequests } from "./rules/slow-requests.ts";
+import { stuckLeader } from "./rules/stuck-leader.ts";
+import { terminationRace } from "./rules/termination-race.ts";
 
 /** Of equally bad and equally sure ones the first is shown first: causes before effects. */
 export const allCauses: readonly Cause[] = [
@@ -28,6 +32,7 @@ export const allCauses: readonly Cause[] = [
   apiserverFight,
   clientThrottling,
   ghostLeader,
+  stuckLeader,
   lateHeartbeats,
   missingPermission,
   etcdSlow,
@@ -36,6 +41,9 @@ export const allCauses: readonly Cause[] = [
   leaderChanges,
   brokenWatches,
   failingProbes,
+  selectorMismatch,
+  overCapacity,
+  terminationRace,
   emptyIngressStatus,
   noEndpoints,
   deadEndpoints,

@@ -10,7 +10,7 @@ export type Confidence = `${"certain" | "likely" | "possible"}: ${string}`;
 export type Hop = "pod" | "published" | "synced" | "routed" | "traffic";
 
 export interface Finding {
-  /** The name of the cause, which is also the name of its page. */
+  /** The name of the cause, which is also its section in docs/causes/README.md. */
   readonly rule: string;
   readonly severity: Severity;
   readonly confidence: Confidence;

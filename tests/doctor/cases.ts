@@ -2,21 +2,7 @@
 // messages are real; names, addresses and numbers are invented. A third of them have no cause that the
 // doctor may name: `info` findings are allowed there, worse ones are false alarms.
 
-export interface DoctorCase {
-  readonly name: string;
-  readonly text: string;
-  /** Undefined: nothing above `info`. */
-  readonly first: string | undefined;
-  /** Causes below the first one or beside it. */
-  readonly also?: readonly string[];
-  /** Causes that are open, with something missing. */
-  readonly open?: readonly string[];
-}
-
-const repeat = (count: number, line: (index: number) => string): string =>
-  Array.from({ length: count }, (_, index) => line(index)).join("\n");
-
-const two = (value: number): string => String(value).padStart(2, "0");
+import { type DoctorCase, repeat, two } from "./case.ts";
 
 export const doctorCases: readonly DoctorCase[] = [
   {

@@ -13,6 +13,7 @@ export type SignName =
   | "endpoints-throttled"
   | "endpoints-written"
   | "etcd-clock"
+  | "etcd-delay"
   | "etcd-heartbeat"
   | "etcd-leader"
   | "etcd-slow"
@@ -29,6 +30,7 @@ export type SignName =
   | "node-silent"
   | "node-status-failed"
   | "pleg-unhealthy"
+  | "pod-stopped"
   | "probe-failed"
   | "proxy-reload"
   | "slow-request"
@@ -48,14 +50,17 @@ export interface LogSign {
   readonly ms: number | undefined;
   /** A second word, by sign: the verb of a request, the reason of a failure. */
   readonly detail: string;
+  /** How often it happened, where one line stands for many: `(x7381 over 20h)`. */
+  readonly times: number;
 }
 
 type Value = "subject" | "ms" | "detail";
+type SignValues = Pick<LogSign, Value>;
 
 interface SignForm {
   readonly name: SignName;
   readonly needle: string;
-  read(line: LogLine): Omit<LogSign, "name"> | undefined;
+  read(line: LogLine): SignValues | undefined;
 }
 
 /** A plain message; the groups of the pattern are these values, in this order. */
@@ -69,7 +74,9 @@ function plain(
     name,
     needle,
     read(line) {
-      const found = pattern.exec(line.message) ?? pattern.exec(line.values.get("err") ?? "");
+      const found =
+        pattern.exec(line.message) ??
+        pattern.exec(line.values.get("err") ?? line.values.get("error") ?? "");
       if (found === null) return undefined;
       const values: Partial<Record<Value, string | undefined>> = {};
       for (const [index, group] of groups.entries()) values[group] ??= found[index + 1];
@@ -95,7 +102,20 @@ function structured(
   };
 }
 
-function signValues(values: Partial<Record<Value, string | undefined>>): Omit<LogSign, "name"> {
+/** A heartbeat of a kubelet that got no answer. */
+function heartbeatFailed(needle: string, message: RegExp): SignForm {
+  return {
+    name: "node-status-failed",
+    needle,
+    read(line) {
+      const reason = line.values.get("err") ?? line.message;
+      if (!message.test(line.message) || !timedOut.test(reason)) return undefined;
+      return signValues({ detail: reason });
+    },
+  };
+}
+
+function signValues(values: Partial<Record<Value, string | undefined>>): SignValues {
   const ms =
     values.ms === undefined ? undefined : parseGoDuration(values.ms.replace(/[,;.)]+$/, ""));
   return { subject: values.subject ?? "", ms, detail: values.detail ?? "" };
@@ -103,6 +123,19 @@ function signValues(values: Partial<Record<Value, string | undefined>>): Omit<Lo
 
 const dialProblem =
   "connection refused|i\\/o timeout|no route to host|network is unreachable|connection timed out";
+
+/** A request to an API server: probes, scrapes and webhooks go to other paths. */
+const apiRequest = String.raw`https?:\/\/([^\/\s"\\]+)\/(?:apis?\/|version\b)[^\s"\\]*\\?"?: `;
+
+/** Answers, so the connection works: a conflict, or a kind that is not installed. */
+const isAnswered = /the object has been modified|could not find the requested resource/;
+
+/** The request was sent or tried, and no answer came. */
+const timedOut =
+  /context deadline exceeded|Client\.Timeout|timed out|i\/o timeout|TLS handshake timeout|connection lost|unexpected EOF|connection reset/;
+
+/** Built-in roles exist from the start; without them the API server is still starting. */
+const builtInUser = /^system:(?:anonymous$|kube-scheduler$|kube-controller-manager$)/;
 
 const forms: readonly SignForm[] = [
   // client-go's own limit: to 1.20, 1.21 to 1.32, since 1.33.
@@ -162,9 +195,11 @@ const forms: readonly SignForm[] = [
   plain(
     "api-overloaded",
     "oo many requests",
-    /(oo many requests, please try again later|oo many requests and no more seats)/,
+    /(oo many requests, please try again later|oo many requests and (?:no more seats|has asked us to try again later))/,
     "detail",
   ),
+  plain("api-overloaded", ") 429 [", /^([A-Z]+ \/\S*: \(\S+\) 429) \[/, "detail"),
+  plain("api-overloaded", "abort while handling", /([Tt]imeout or abort while handling)/, "detail"),
   plain("api-overloaded", "Handler timeout", /(Handler timeout)/, "detail"),
   plain(
     "api-overloaded",
@@ -186,11 +221,10 @@ const forms: readonly SignForm[] = [
     /([*\w.]+) (?:ended|closed) with: .*too old resource version/,
     "subject",
   ),
-  plain("watch-failed", "Failed to list", /Failed to list ([*\w./]+): (.*)/s, "subject", "detail"),
   plain(
     "watch-failed",
-    "Failed to watch",
-    /Failed to watch ([*\w./]+): (.*)/s,
+    "Failed to ",
+    /Failed to (?:list|watch) ([*\w./]+): (.*)/s,
     "subject",
     "detail",
   ),
@@ -230,7 +264,16 @@ const forms: readonly SignForm[] = [
   plain(
     "api-unreachable",
     "dial tcp",
-    new RegExp(`dial tcp:? (\\S+?):? (?:connect: )?(${dialProblem})`),
+    new RegExp(`${apiRequest}dial tcp:? \\S+ (?:connect: )?(${dialProblem})`),
+    "subject",
+    "detail",
+  ),
+  plain(
+    "api-unreachable",
+    "imeout",
+    new RegExp(
+      `${apiRequest}.*(TLS handshake timeout|Client\\.Timeout exceeded while awaiting headers)`,
+    ),
     "subject",
     "detail",
   ),
@@ -255,7 +298,7 @@ const forms: readonly SignForm[] = [
   plain(
     "leader-lost",
     "failed to renew lease",
-    /[Ff]ailed to renew lease (\S+?):? (.*)/s,
+    /[Ff]ailed to renew lease ([^\s:]+):? ?(.*)/s,
     "subject",
     "detail",
   ),
@@ -287,6 +330,13 @@ const forms: readonly SignForm[] = [
     subject: "node",
     detail: "status",
   }),
+  plain(
+    "node-not-ready",
+    "status is now: NodeNotReady",
+    /Node (\S+) status is now: NodeNotReady/,
+    "subject",
+  ),
+  structured("node-not-ready", "Event occurred", { subject: "object", detail: "reason" }),
   plain("node-not-ready", "became not ready", /^Node became not ready:? ?(.*)/s, "detail"),
   structured("node-not-ready", "Node became not ready", { subject: "node", detail: "condition" }),
   plain(
@@ -295,25 +345,10 @@ const forms: readonly SignForm[] = [
     /PLEG is not healthy: pleg was last seen active (\S+) ago/i,
     "ms",
   ),
-  plain(
-    "node-status-failed",
-    "updating node status",
-    /([Ee]rror updating node status, will retry.*)/s,
-    "detail",
-  ),
-  plain(
-    "node-status-failed",
-    "nable to update node status",
-    /(nable to update node status.*)/s,
-    "detail",
-  ),
-  plain(
-    "node-status-failed",
-    "to ensure lease exists",
-    /([Ff]ailed to ensure lease exists.*)/s,
-    "detail",
-  ),
-  plain("node-status-failed", "ailed to update lease", /([Ff]ailed to update lease.*)/s, "detail"),
+  heartbeatFailed("updating node status", /[Ee]rror updating node status, will retry/),
+  heartbeatFailed("nable to update node status", /nable to update node status/),
+  heartbeatFailed("lease exists", /[Ff]ailed to ensure (?:node )?lease exists/),
+  heartbeatFailed("ailed to update", /[Ff]ailed to update (?:node )?lease/),
   plain(
     "node-not-found",
     " not found",
@@ -338,10 +373,53 @@ const forms: readonly SignForm[] = [
   plain(
     "upstream-timeout",
     "upstream timed out",
-    /^upstream timed out \(110: \w+ timed out\) while (\w+).*?upstream: "[a-z]+:\/\/([^/"]+)/s,
+    /^upstream timed out \(110: \w+ timed out\) while (connecting) to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/s,
     "detail",
     "subject",
   ),
+  // Traefik, Envoy and HAProxy.
+  plain(
+    "upstream-refused",
+    "Bad Gateway' caused by",
+    new RegExp(`'502 Bad Gateway' caused by: dial tcp (\\S+?): (?:connect: )?(${dialProblem})`),
+    "subject",
+    "detail",
+  ),
+  plain(
+    "upstream-refused",
+    "upstream_reset_before_response_started{",
+    /" 503 UF\S* upstream_reset_before_response_started\{[^}]*connection[_ ]failure[^}]*\}.*?"(\d+\.\d+\.\d+\.\d+:\d+)"/,
+    "subject",
+  ),
+  plain(
+    "no-active-endpoint",
+    "no_healthy_upstream",
+    /" 503 UH no_healthy_upstream .*?outbound\|\d+\|[^|]*\|([\w.-]+)/,
+    "subject",
+  ),
+  plain(
+    "upstream-refused",
+    "Layer4 connection problem",
+    /Server (\S+\/(?:SRV_\d+|srv\d+)) is DOWN, reason: Layer4 connection problem, info: "(Connection refused|No route to host)/,
+    "subject",
+    "detail",
+  ),
+  plain(
+    "no-active-endpoint",
+    "has no server available",
+    /backend '?(\S+?)'? has no server available/,
+    "subject",
+  ),
+
+  // Pods that end because they were deleted, not because a probe failed.
+  plain("pod-stopped", "Stopping container", /\bKilling\s.*?Stopping container (\S+)/, "subject"),
+  plain(
+    "pod-stopped",
+    "Need to kill",
+    /Killing container with id \S+?:?\s?Need to kill (Pod)/i,
+    "subject",
+  ),
+  plain("pod-stopped", "Deleted pod: ", /SuccessfulDelete\s.*?Deleted pod: (\S+)/, "subject"),
   plain(
     "no-active-endpoint",
     "does not have any active",
@@ -378,6 +456,11 @@ const forms: readonly SignForm[] = [
   plain("etcd-slow", "took too long (", /took too long \((\S+?)\) to execute/, "ms"),
   structured("etcd-slow", "apply request took too long", { ms: "took" }),
   structured("etcd-slow", "slow fdatasync", { ms: "took" }),
+  plain("etcd-slow", "sync duration of", /sync duration of (\S+), expected less than/, "ms"),
+  structured("etcd-slow", "waiting for ReadIndex response took too long, retrying", {
+    ms: "retry-timeout",
+  }),
+  plain("etcd-slow", "etcdserver: request timed out", /(etcdserver: request timed out)/, "detail"),
   plain(
     "etcd-heartbeat",
     "to send out heartbeat on time",
@@ -414,24 +497,52 @@ export function signsIn(raw: string): ReadSigns | undefined {
     line ??= readLogLine(raw);
     const values = form.read(line);
     if (values === undefined) continue;
-    const sign = narrowed({ name: form.name, ...values });
+    const sign = narrowed({ name: form.name, ...values, times: timesIn(raw) });
+    if (sign === undefined) continue;
     if (!signs.has(sign.name)) signs.set(sign.name, sign);
   }
   return line === undefined || signs.size === 0 ? undefined : { line, signs: [...signs.values()] };
 }
 
-const endpointsPath = /\/(?:endpoints|endpointslices)(?:[/?]|$)/;
+/** Events that were counted: `40s (x7381 over 20h)`. */
+function timesIn(raw: string): number {
+  return Math.max(1, Number(/\(x(\d{1,9}) over /.exec(raw)?.[1] ?? 1));
+}
+
+/** One object: lists are read by informers of many programs. */
+const endpointsPath = /\/namespaces\/[^/]+\/(?:endpoints|endpointslices)(?:[/?]|$)/;
+/** Objects that are locks of leaders, not endpoints of services. */
+const lockPath =
+  /\/endpoints\/(?:kube-scheduler|kube-controller-manager|[^/?]*leader[^/?]*)(?:\?|$)/;
 /** `/apis/apps/v1?timeout=32s`: what kubectl, helm and controllers ask when they start. */
 const discoveryPath = /^(?:https?:\/\/[^/]+)?\/(?:api|apis)(?:\/[\w.-]+)?(?:\/v\d\w*)?\/?(?:\?|$)/;
 
-/** Requests that are about endpoints, or about nothing but the names of resources. */
-function narrowed(sign: LogSign): LogSign {
-  const { name, subject, detail } = sign;
-  if (name === "http-request") {
-    const isWrite = detail === "PUT" || detail === "POST";
-    return isWrite && endpointsPath.test(subject) ? { ...sign, name: "endpoints-written" } : sign;
+/** etcd warns from 100 ms, which busy clusters reach daily; requests get late from here. */
+const etcdSlowMs = 300;
+
+/** The exact meaning of a message that stands for several; undefined when it has none of them. */
+function narrowed(sign: LogSign): LogSign | undefined {
+  const { name, subject, detail, ms } = sign;
+  const isEndpoints = endpointsPath.test(subject) && !lockPath.test(subject);
+  switch (name) {
+    case "http-request": {
+      const isWrite = detail === "PUT" || detail === "POST";
+      return isWrite && isEndpoints ? { ...sign, name: "endpoints-written" } : sign;
+    }
+    case "throttled":
+      if (isEndpoints) return { ...sign, name: "endpoints-throttled" };
+      return discoveryPath.test(subject) ? { ...sign, name: "discovery-throttled" } : sign;
+    case "etcd-slow":
+      return ms !== undefined && ms < etcdSlowMs ? { ...sign, name: "etcd-delay" } : sign;
+    case "watch-failed":
+    case "leader-lost":
+      return isAnswered.test(detail) ? undefined : sign;
+    case "forbidden":
+      return subject.startsWith("system:") && !builtInUser.test(subject) ? sign : undefined;
+    case "node-not-ready":
+      // Events of every kind have the same message; only this reason is meant.
+      return /^(?!NodeNotReady$)[A-Z]\w+$/.test(detail) ? undefined : sign;
+    default:
+      return sign;
   }
-  if (name !== "throttled") return sign;
-  if (endpointsPath.test(subject)) return { ...sign, name: "endpoints-throttled" };
-  return discoveryPath.test(subject) ? { ...sign, name: "discovery-throttled" } : sign;
 }

@@ -4,26 +4,42 @@
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import type { Place } from "./sign-log.ts";
 
+export type Labels = Readonly<Record<string, string>>;
+
 export interface LeaderRecord {
   /** `ingress-nginx/ingress-controller-leader-nginx`. */
   readonly lock: string;
   readonly namespace: string;
   readonly holder: string;
   readonly renewTime: string | undefined;
+  readonly durationSeconds: number | undefined;
   readonly place: Place;
 }
 
 export interface ServiceFacts {
   readonly key: string;
   readonly isHeadless: boolean;
-  readonly hasSelector: boolean;
-  readonly labels: Readonly<Record<string, string>>;
+  readonly selector: Labels;
+  /** Target ports that are names. */
+  readonly portNames: readonly string[];
+  readonly labels: Labels;
+  readonly place: Place;
+}
+
+/** Labels that pods have: of a pod, or of the template of a workload. */
+export interface LabelledFacts {
+  /** `Deployment shop/web`. */
+  readonly name: string;
+  readonly namespace: string;
+  readonly labels: Labels;
+  /** Undefined when it has no list of ports. */
+  readonly portNames: readonly string[] | undefined;
   readonly place: Place;
 }
 
 export interface EndpointsFacts {
   readonly key: string;
-  readonly labels: Readonly<Record<string, string>>;
+  readonly labels: Labels;
   readonly overCapacity: string | undefined;
   readonly notReady: number;
   readonly ready: number;
@@ -36,6 +52,7 @@ export interface PodFacts {
   /** All containers of its status are ready. */
   readonly containersReady: boolean | undefined;
   readonly isTerminating: boolean;
+  readonly ip: string | undefined;
   readonly place: Place;
 }
 
@@ -65,14 +82,15 @@ export class ObjectFacts {
   readonly services = new Map<string, ServiceFacts>();
   readonly endpoints = new Map<string, EndpointsFacts>();
   readonly pods = new Map<string, PodFacts>();
+  readonly labelled: LabelledFacts[] = [];
   readonly nodes = new Map<string, NodeFacts>();
   readonly ingresses = new Map<string, IngressFacts>();
   /** Namespaces of which a list of pods was given, so that an absent pod does not exist. */
   readonly listedPods = new Map<string, Place>();
   /** Names of running containers on a machine, by `namespace/pod`: from `docker ps`. */
   readonly runningContainers = new Map<string, Place>();
-  /** Rows of `kubectl get` of a kind, where no object was given. */
-  readonly rowCounts = new Map<string, number>();
+  /** The newest renewal of any Lease, heartbeats of nodes included. */
+  newestRenewalMs: number | undefined;
 
   /** Lists are taken apart; what is no object is passed over. */
   add(value: unknown, place: Place): void {
@@ -89,14 +107,45 @@ export class ObjectFacts {
     if (typeof kind === "string") this.#addObject(kind, value, place);
   }
 
-  /** A row of a table or a key of etcd: the object exists, and nothing else is known of it. */
-  addExisting(kind: "pod", namespace: string, name: string, place: Place): void {
+  /** A row of a table or a key of etcd: the pod exists, and little else is known of it. */
+  addPodRow({ namespace, name, place, isTerminating = false, ip, labels }: PodRow): void {
     this.listedPods.set(namespace, place);
     const key = `${namespace}/${name}`;
-    if (kind === "pod" && !this.pods.has(key) && this.pods.size < objectsMax) {
-      const unknown = { ready: undefined, containersReady: undefined, isTerminating: false };
-      this.pods.set(key, { key, ...unknown, place });
+    if (this.pods.has(key) || this.pods.size >= objectsMax) return;
+    const unknown = { ready: undefined, containersReady: undefined };
+    this.pods.set(key, { key, ...unknown, isTerminating, ip, place });
+    if (labels !== undefined) {
+      const portNames = undefined;
+      this.#addLabelled({ name: `pod ${key}`, namespace, labels, portNames, place });
     }
+  }
+
+  /** A service as `kubectl describe` shows it. */
+  addDescribedService(described: DescribedService): void {
+    const { namespace, name, selector, ready, place } = described;
+    const key = `${namespace}/${name}`;
+    if (this.services.has(key)) return;
+    keep(this.services, key, {
+      key,
+      isHeadless: false,
+      selector,
+      portNames: [],
+      labels: {},
+      place,
+    });
+    if (this.endpoints.has(key)) return;
+    keep(this.endpoints, key, {
+      key,
+      labels: {},
+      overCapacity: undefined,
+      ready,
+      notReady: 0,
+      place,
+    });
+  }
+
+  #addLabelled(facts: LabelledFacts): void {
+    if (this.labelled.length < objectsMax) this.labelled.push(facts);
   }
 
   #listPods(items: readonly unknown[], place: Place): void {
@@ -116,11 +165,11 @@ export class ObjectFacts {
     switch (kind) {
       case "Service": {
         const clusterIP = textIn(object, "spec", "clusterIP");
-        const hasSelector = Object.keys(textsIn(object, "spec", "selector")).length > 0;
         keep(this.services, key, {
           key,
           isHeadless: clusterIP === "None",
-          hasSelector,
+          selector: textsIn(object, "spec", "selector"),
+          portNames: namesIn(arrayIn(object, "spec", "ports"), "targetPort"),
           labels,
           place,
         });
@@ -142,7 +191,26 @@ export class ObjectFacts {
           ready: readyIn(object) === undefined ? undefined : readyIn(object)?.status === "True",
           containersReady:
             containers.length === 0 ? undefined : containers.every(({ ready }) => ready === true),
-          isTerminating: textIn(object, "metadata", "deletionTimestamp") !== undefined,
+          isTerminating: valueIn(object, ["metadata", "deletionTimestamp"]) !== undefined,
+          ip: textIn(object, "status", "podIP"),
+          place,
+        });
+        const portNames = portNamesIn(object);
+        this.#addLabelled({ name: `pod ${key}`, namespace, labels, portNames, place });
+        return;
+      }
+      case "Deployment":
+      case "DaemonSet":
+      case "StatefulSet":
+      case "ReplicaSet":
+      case "ReplicationController": {
+        const template = valueIn(object, ["spec", "template"]);
+        if (!isRecord(template)) return;
+        this.#addLabelled({
+          name: `${kind} ${key}`,
+          namespace,
+          labels: textsIn(template, "metadata", "labels"),
+          portNames: portNamesIn(template),
           place,
         });
         return;
@@ -172,12 +240,36 @@ export class ObjectFacts {
     const record = kind === "Lease" ? object["spec"] : parsed(found.record);
     if (!isRecord(record)) return;
     const holder = textIn(record, "holderIdentity");
+    const renewTime = textIn(record, "renewTime");
+    const renewedMs = Date.parse(renewTime ?? "");
+    if (!Number.isNaN(renewedMs)) {
+      this.newestRenewalMs = Math.max(renewedMs, this.newestRenewalMs ?? 0);
+    }
     if (holder === undefined || holder === "") return;
     // Leases of kubelets and API servers are heartbeats, not locks.
     if (namespace === "kube-node-lease" || holder.startsWith("kube-apiserver-")) return;
-    const renewTime = textIn(record, "renewTime");
-    this.leaders.push({ lock: key, namespace, holder, renewTime, place });
+    const seconds = record["leaseDurationSeconds"];
+    const durationSeconds = typeof seconds === "number" ? seconds : undefined;
+    this.leaders.push({ lock: key, namespace, holder, renewTime, durationSeconds, place });
   }
+}
+
+export interface PodRow {
+  readonly namespace: string;
+  readonly name: string;
+  readonly place: Place;
+  readonly isTerminating?: boolean;
+  readonly ip?: string | undefined;
+  readonly labels?: Labels | undefined;
+}
+
+export interface DescribedService {
+  readonly namespace: string;
+  readonly name: string;
+  readonly selector: Labels;
+  /** Addresses; long lists are cut by kubectl. */
+  readonly ready: number;
+  readonly place: Place;
 }
 
 interface Ready {
@@ -219,6 +311,18 @@ function textIn(object: RawRecord, ...path: string[]): string | undefined {
 function arrayIn(object: RawRecord, ...path: string[]): readonly unknown[] {
   const value = valueIn(object, path);
   return Array.isArray(value) ? value : [];
+}
+
+/** Of the containers of a pod or of a template; undefined when none of them lists ports. */
+function portNamesIn(object: RawRecord): readonly string[] | undefined {
+  const ports = arrayIn(object, "spec", "containers")
+    .filter(isRecord)
+    .flatMap((container) => arrayIn(container, "ports"));
+  return ports.length === 0 ? undefined : namesIn(ports, "name");
+}
+
+function namesIn(values: readonly unknown[], field: string): readonly string[] {
+  return values.filter(isRecord).flatMap((value) => textIn(value, field) ?? []);
 }
 
 function textsIn(object: RawRecord, ...path: string[]): Readonly<Record<string, string>> {

@@ -1,6 +1,7 @@
 // The signs of all logs, counted. Memory is bounded however long the logs are: of each sign the
 // numbers are kept, the first places, the longest, and the most frequent subjects.
 import type { EvidenceLine } from "../finding.ts";
+import { unknownYear } from "./log-line.ts";
 import type { LogSign, SignName } from "./log-signs.ts";
 
 /** A text and the line in it. */
@@ -42,11 +43,11 @@ export class SignGroup {
   }
 
   add(sign: SeenSign): void {
-    this.count += 1;
+    this.count += sign.times;
     if (this.samples.length < samplesMax) this.samples.push(sign);
     if ((sign.ms ?? -1) > (this.longest?.ms ?? -1)) this.longest = sign;
-    countUp(this.subjects, sign.subject);
-    if (sign.program !== undefined) countUp(this.programs, sign.program);
+    countUp(this.subjects, sign.subject, sign.times);
+    if (sign.program !== undefined) countUp(this.programs, sign.program, sign.times);
     if (sign.atMs !== undefined && this.timesMs.length < timesMax) this.timesMs.push(sign.atMs);
   }
 
@@ -62,6 +63,11 @@ export class SignGroup {
     const gaps = sorted.slice(1).map((at, index) => at - (sorted[index] ?? at));
     if (gaps.length < 2) return undefined;
     return gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
+  }
+
+  /** How often the most frequent subject was seen. */
+  get mostOfOne(): number {
+    return Math.max(0, ...this.subjects.values());
   }
 
   /** The most frequent first. */
@@ -85,11 +91,16 @@ export class SignGroup {
 
 export class SignLog {
   readonly #groups = new Map<SignName, SignGroup>();
+  /** Of the lines with a year; undefined without any. */
+  newestMs: number | undefined;
 
   add(sign: SeenSign): void {
     const group = this.#groups.get(sign.name) ?? new SignGroup(sign.name);
     this.#groups.set(sign.name, group);
     group.add(sign);
+    if (sign.atMs !== undefined && sign.atMs > Date.UTC(unknownYear + 1, 0)) {
+      this.newestMs = Math.max(sign.atMs, this.newestMs ?? 0);
+    }
   }
 
   /** Undefined when there is no such line. */
@@ -106,8 +117,8 @@ export function placeText({ source, line }: Place): string {
   return line === 0 ? source : `${source}:${line}`;
 }
 
-function countUp(map: Map<string, number>, key: string): void {
+function countUp(map: Map<string, number>, key: string, times: number): void {
   const before = map.get(key);
   if (before === undefined && map.size >= subjectsMax) return;
-  map.set(key, (before ?? 0) + 1);
+  map.set(key, (before ?? 0) + times);
 }

@@ -32,13 +32,21 @@ interface Block {
 interface Table {
   readonly columns: readonly string[];
   readonly isPods: boolean;
+  readonly isEndpoints: boolean;
+}
+
+/** `kubectl describe service`, until its endpoints. */
+interface Description {
+  readonly place: Place;
+  readonly fields: Map<string, string>;
 }
 
 const blockStart = /^(\s*)(?:- )?(?:apiVersion: *["']?[\w./]+["']?|kind: *["']?[A-Z]\w+["']?) *$/;
 const yamlLine = /^\s*(?:- ?|#|\.\.\.|…)|^\s*["']?[\w./~-]+["']?:(?:\s|$)|^\s*$|^\s+\S/;
 const tableHead = /^(?:NAMESPACE\s+)?NAME\s+[A-Z]/;
 const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
-const dockerName = /\bk8s_[a-z0-9.-]+_([a-z0-9.-]+)_([a-z0-9-]+)_[0-9a-f-]{36}_\d+/;
+const dockerName = /\bk8s_[a-z0-9.-]{1,253}_([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_[0-9a-f-]{36}_\d/;
+const describedField = /^(Name|Namespace|Selector|Endpoints):\s*(.*)$/;
 const namespaceFlag = /kubectl\b.*?\s(?:-n|--namespace)[ =]([a-z0-9-]+)/;
 
 export class TextReader {
@@ -48,6 +56,7 @@ export class TextReader {
   #line = 0;
   #block: Block | undefined;
   #table: Table | undefined;
+  #description: Description | undefined;
   /** Of the last command in the text: tables of one namespace do not name it. */
   #namespace = "default";
   /** A log line without a sign, whose rest may follow. */
@@ -67,7 +76,8 @@ export class TextReader {
     if (this.#block !== undefined && this.#continueBlock(text)) return;
     if (this.#readSign(text, place)) return;
     this.#facts.settings.read(text, place);
-    if (this.#readTable(text, place) || this.#readName(text, place)) return;
+    if (this.#readDescription(text, place) || this.#readTable(text, place)) return;
+    if (this.#readName(text, place)) return;
     this.#startBlock(text, place);
   }
 
@@ -76,6 +86,7 @@ export class TextReader {
     this.#endBlock();
     this.#wrapped = undefined;
     this.#table = undefined;
+    this.#description = undefined;
   }
 
   #readSign(text: string, place: Place): boolean {
@@ -123,29 +134,78 @@ export class TextReader {
   // ---- tables and names ----
 
   #readTable(text: string, place: Place): boolean {
-    const namespace = namespaceFlag.exec(text)?.[1];
-    if (namespace !== undefined) this.#namespace = namespace;
+    const flag = namespaceFlag.exec(text)?.[1];
+    if (flag !== undefined) this.#namespace = flag;
     if (tableHead.test(text)) {
       const columns = text.trim().split(/\s{2,}|\s(?=[A-Z])/);
       const isPods = columns.includes("READY") && columns.includes("RESTARTS");
-      this.#table = { columns, isPods };
+      this.#table = { columns, isPods, isEndpoints: columns.includes("ENDPOINTS") };
       return true;
     }
     const table = this.#table;
     if (table === undefined) return false;
-    const cells = text.trim().split(/\s+/);
+    const cells = text
+      .replace(/\(\S+ ago\)/, "")
+      .trim()
+      .split(/\s+/);
     if (cells.length < 2 || /[{}:]$/.test(cells[0] ?? ":")) {
       this.#table = undefined;
       return false;
     }
-    if (table.isPods && /^\d+\/\d+$/.test(cells[table.columns.indexOf("READY")] ?? "")) {
-      const hasNamespace = table.columns[0] === "NAMESPACE";
-      const [first = "", second = ""] = cells;
-      const row = hasNamespace
-        ? { namespace: first, name: second }
-        : { namespace: this.#namespace, name: first };
-      this.#facts.objects.addExisting("pod", row.namespace, row.name, place);
+    const cell = (column: string): string | undefined => cells[table.columns.indexOf(column)];
+    const namespace =
+      table.columns[0] === "NAMESPACE" ? (cell("NAMESPACE") ?? "") : this.#namespace;
+    const name = cell("NAME")?.replace(/^(?:pod|po|endpoints|ep)\//, "") ?? "";
+    if (table.isPods && /^\d+\/\d+$/.test(cell("READY") ?? "")) {
+      const isTerminating = cell("STATUS") === "Terminating";
+      const labels = labelsIn(cell("LABELS"));
+      this.#facts.objects.addPodRow({
+        namespace,
+        name,
+        place,
+        isTerminating,
+        ip: cell("IP"),
+        labels,
+      });
     }
+    if (table.isEndpoints && name === "kubernetes" && namespace === "default") {
+      this.#addKubernetesEndpoints(cell("ENDPOINTS") ?? "", place);
+    }
+    return true;
+  }
+
+  /** The same fact as kube-proxy's message about them. */
+  #addKubernetesEndpoints(addresses: string, place: Place): void {
+    this.#facts.signs.add({
+      name: "kubernetes-endpoints-seen",
+      subject: `[${addresses}]`,
+      ms: undefined,
+      detail: "",
+      times: 1,
+      place,
+      atMs: undefined,
+      program: undefined,
+    });
+  }
+
+  #readDescription(text: string, place: Place): boolean {
+    const [, field, value = ""] = describedField.exec(text) ?? [];
+    if (field === undefined) return false;
+    if (field === "Name") this.#description = { place, fields: new Map() };
+    const description = this.#description;
+    if (description === undefined) return false;
+    description.fields.set(field, value.trim());
+    const { fields } = description;
+    const selector = labelsIn(fields.get("Selector"));
+    if (field !== "Endpoints" || selector === undefined) return true;
+    this.#facts.objects.addDescribedService({
+      namespace: fields.get("Namespace") ?? this.#namespace,
+      name: fields.get("Name") ?? "",
+      selector,
+      ready: /^(?:<none>)?$/.test(value.trim()) ? 0 : value.split(",").length,
+      place: description.place,
+    });
+    this.#description = undefined;
     return true;
   }
 
@@ -155,7 +215,7 @@ export class TextReader {
       ? (etcdKey.exec(text.trim()) ?? [])
       : [];
     if (namespace !== undefined && name !== undefined) {
-      objects.addExisting("pod", namespace, name, place);
+      objects.addPodRow({ namespace, name, place });
       return true;
     }
     const [, pod, podNamespace] = text.includes("k8s_") ? (dockerName.exec(text) ?? []) : [];
@@ -198,6 +258,13 @@ export class TextReader {
       this.#facts.objects.add(value, block.place);
     }
   }
+}
+
+/** `app=web,tier=front`; undefined for text that is no list of labels. */
+function labelsIn(text: string | undefined): Readonly<Record<string, string>> | undefined {
+  if (text === undefined || !text.includes("=")) return undefined;
+  const pairs = text.split(",").map((pair) => pair.trim().split("="));
+  return Object.fromEntries(pairs.map(([key = "", value = ""]) => [key, value]));
 }
 
 /** Items of a list are objects of their own, so that a list of any length is read. */
@@ -245,7 +312,7 @@ function unquoted(raw: string): string {
 }
 
 function isHeader(text: string): boolean {
-  return /[IWEF]\d{4} +\d\d:\d\d:\d\d|[\w-]+\.go:\d+\]|^\d{4}[-/]\d\d[-/]\d\d[T ]/.test(text);
+  return /[IWEF]\d{4} +\d\d:\d\d:\d\d|\w\.go:\d{1,5}\]|^\d{4}[-/]\d\d[-/]\d\d[T ]/.test(text);
 }
 
 /** Go files that exist in one program only. */

@@ -5,6 +5,9 @@ import { counted } from "../report/counted.ts";
 
 export const apiOverloaded = logCause({
   name: "api-overloaded",
+  summary:
+    "An API server gets more requests than it can serve. It refuses some with 429 and " +
+    "gives up others, so controllers and watches are late.",
   hop: "published",
   explains: ["broken-watches", "leader-changes"],
   sign: "api-overloaded",

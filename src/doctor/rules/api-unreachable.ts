@@ -5,6 +5,9 @@ import { counted } from "../report/counted.ts";
 
 export const apiUnreachable = logCause({
   name: "api-unreachable",
+  summary:
+    "A client gets no connection or no answer from the API server. It keeps working with " +
+    "the state that it had.",
   hop: undefined,
   explains: ["broken-watches", "leader-changes", "empty-ingress-status"],
   sign: "api-unreachable",
@@ -15,7 +18,7 @@ export const apiUnreachable = logCause({
     const [address = ""] = group.topSubjects(1);
     return {
       severity: "warning",
-      cause: `${[...group.programs.keys()][0] ?? "A client"} cannot connect to ${address}, so it works with old state.`,
+      cause: `${[...group.programs.keys()][0] ?? "A client"} gets no connection to ${address} or no answer, so it works with old state.`,
       fix: {
         component: address,
         change: `curl -k https://${address}/livez   # from the machine or pod of the client`,

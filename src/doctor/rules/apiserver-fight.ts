@@ -19,6 +19,10 @@ const leaseMinor = 9;
 
 export const apiserverFight: Cause = {
   name: "apiserver-fight",
+  summary:
+    "Each API server overwrites the addresses of the kubernetes service with its own one, " +
+    "every 10 s. Clients inside the cluster are moved from server to server, and watches " +
+    "can become stale without an error.",
   hop: "routed",
   explains: ["broken-watches", "dead-endpoints", "slow-requests"],
 
@@ -66,13 +70,17 @@ function isLeaseForm({ samples }: SignGroup): boolean {
   return samples.every(({ subject }) => /^\[[\d.\s:a-f]*\]/.test(subject));
 }
 
-/** kube-proxy reports each change: one address at a time, and not always the same. */
+/** kube-proxy and `kubectl get endpoints` show one address at a time, and not always the same. */
 function changingAddress({ signs }: Evidence): readonly Sign[] {
   const group = signs.get("kubernetes-endpoints-seen");
-  if (group === undefined || group.count < linesMin) return [];
-  const text = `kube-proxy received ${group.count} changes of the kubernetes endpoints`;
-  const isAlternating = group.subjects.size > 1 || (group.periodMs ?? periodMaxMs) < periodMaxMs;
-  return isAlternating ? [{ weight: "proof", source: "logs", lines: [group.evidence(text)] }] : [];
+  if (group === undefined) return [];
+  // Servers that count each other are listed together, also while one of them is replaced.
+  const isOneEach = [...group.subjects.keys()].every((subject) => /^\[[^\s,\]]+\]?$/.test(subject));
+  if (!isOneEach || group.subjects.size < 2) return [];
+  const text = `the kubernetes endpoints were seen ${group.count} times, each with one of ${group.subjects.size} addresses`;
+  const isSteady = group.count >= linesMin && (group.periodMs ?? 0) <= periodMaxMs;
+  const weight = isSteady ? "proof" : "support";
+  return [{ weight, source: "logs", lines: [group.evidence(text)] }];
 }
 
 function countFlag({ settings, signs }: Evidence): readonly Sign[] {

@@ -3,15 +3,19 @@
 import { durationText } from "../../environment/duration-text.ts";
 import { logCause } from "../cause.ts";
 
-/** A restart of an API server breaks each watch once. */
-const linesMin = 10;
+/** A restart of an API server breaks each watch once, and the list after it once more. */
+const ofOneMin = 3;
 
 export const brokenWatches = logCause({
   name: "broken-watches",
+  summary:
+    "Watches of a client end with errors again and again. Between two lists the client " +
+    "works with old state.",
   hop: "routed",
   explains: ["dead-endpoints", "no-endpoints"],
   sign: "watch-failed",
-  linesMin,
+  linesMin: ofOneMin,
+  ofOneMin,
   text: ({ count, spanMs }) => `${count} lists or watches failed within ${durationText(spanMs)}`,
   conclude: (group) => ({
     severity: "warning",

@@ -39,6 +39,10 @@ interface LateSign extends Sign {
 
 export const clientThrottling: Cause = {
   name: "client-throttling",
+  summary:
+    "The controller manager waits for its own request limit (--kube-api-qps), not for the " +
+    "API server. Endpoint changes are published later than they could be, by seconds to " +
+    "minutes.",
   hop: "published",
   explains: ["dead-endpoints", "no-endpoints"],
 

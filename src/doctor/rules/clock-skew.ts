@@ -7,6 +7,8 @@ import { counted } from "../report/counted.ts";
 
 export const clockSkew = logCause({
   name: "clock-skew",
+  summary:
+    "The clocks of machines differ. etcd warns about it; endpoint changes are not " + "delayed.",
   hop: undefined,
   sign: "etcd-clock",
   linesMin: 1,

@@ -9,6 +9,9 @@ const linesMin = 1;
 
 export const deadEndpoints: Cause = {
   name: "dead-endpoints",
+  summary:
+    "A proxy sends requests to addresses that accept no connection. This is the effect of " +
+    "a late or stuck hop, or of a pod that closes its port too early.",
   hop: "traffic",
   explains: [],
 

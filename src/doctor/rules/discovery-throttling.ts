@@ -7,6 +7,9 @@ import { counted } from "../report/counted.ts";
 
 export const discoveryThrottling = logCause({
   name: "discovery-throttling",
+  summary:
+    "A client waits for its own limit while it lists all API groups. It starts slowly; " +
+    "endpoint changes are not delayed.",
   hop: undefined,
   sign: "discovery-throttled",
   linesMin: 1,

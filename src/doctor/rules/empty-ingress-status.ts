@@ -6,6 +6,9 @@ import { counted } from "../report/counted.ts";
 
 export const emptyIngressStatus: Cause = {
   name: "empty-ingress-status",
+  summary:
+    "Ingresses have no address in their status, because the leader of the ingress " +
+    "controller does not write it. Traffic does not depend on it, external DNS does.",
   hop: undefined,
   explains: [],
 

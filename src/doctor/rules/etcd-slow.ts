@@ -6,6 +6,9 @@ import { counted } from "../report/counted.ts";
 
 export const etcdSlow = logCause({
   name: "etcd-slow",
+  summary:
+    "etcd answers slowly: disk, network or load. Every write and every consistent read of " +
+    "the control plane waits for it.",
   hop: "published",
   explains: ["leader-changes", "api-overloaded", "slow-requests", "broken-watches"],
   sign: "etcd-slow",

@@ -5,6 +5,9 @@ import { counted } from "../report/counted.ts";
 
 export const failingProbes = logCause({
   name: "failing-probes",
+  summary:
+    "Readiness probes of pods fail, so their endpoints leave and return. The control " +
+    "plane works as it should.",
   hop: "pod",
   explains: ["no-endpoints"],
   sign: "probe-failed",

@@ -13,6 +13,9 @@ interface Ghost {
 
 export const ghostLeader: Cause = {
   name: "ghost-leader",
+  summary:
+    "A process whose pod no longer exists keeps renewing a leader lock. The pods that " +
+    "exist wait for the lock, so the work of the leader is not done.",
   hop: undefined,
   explains: ["empty-ingress-status"],
 
@@ -87,7 +90,7 @@ function isSibling(key: string, namespace: string, pod: string): boolean {
 }
 
 /** Some programs add an id of the process: `name_8f2c…`. */
-function podOf(holder: string): string {
+export function podOf(holder: string): string {
   return holder.replace(/_[0-9a-f-]{8,}$/, "");
 }
 

@@ -29,6 +29,10 @@ const defaults = { qps: 20, burst: 30 } as const;
 
 export const headlessRewrites: Cause = {
   name: "headless-rewrites",
+  summary:
+    "The endpoint controller of 1.16 to 1.19 rewrites the Endpoints of every headless " +
+    "service at each resync, although nothing changed. Real changes wait behind these " +
+    "writes.",
   hop: "published",
   explains: ["client-throttling", "dead-endpoints"],
 
@@ -88,9 +92,9 @@ function versionSign({ settings }: Evidence): Sign | undefined {
 function labels(evidence: Evidence): readonly Sign[] {
   const { objects } = evidence;
   const differing = [...objects.services.values()].filter(
-    ({ key, isHeadless, hasSelector, labels: own }) =>
+    ({ key, isHeadless, selector, labels: own }) =>
       isHeadless &&
-      hasSelector &&
+      Object.keys(selector).length > 0 &&
       !(headlessLabel in own) &&
       headlessLabel in (objects.endpoints.get(key)?.labels ?? {}),
   );

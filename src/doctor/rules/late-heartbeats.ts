@@ -11,6 +11,12 @@ import { counted } from "../report/counted.ts";
 /** A node that is silent for longer is down, not late. */
 const lateMaxMs = 300_000;
 
+/** A heartbeat comes each 10 s, so four of them fit into the grace period. */
+const failedMin = 3;
+
+/** A kubelet that starts is not ready once. */
+const flapsMin = 3;
+
 /** Grace before 1.32, and since. */
 const graceMs = { before: 40_000, since: 50_000 } as const;
 const longerGraceMinor = 32;
@@ -19,11 +25,15 @@ const marginMs = 20_000;
 
 export const lateHeartbeats: Cause = {
   name: "late-heartbeats",
+  summary:
+    "Heartbeats of a node come later than the grace period, or the kubelet reports itself " +
+    "as not ready. All pods of the node lose their endpoints and get them back seconds " +
+    "later.",
   hop: "published",
   explains: ["dead-endpoints", "no-endpoints", "failing-probes"],
 
   signs(evidence) {
-    return [...silentNodes(evidence), ...markedPods(evidence), ...busyKubelet(evidence)];
+    return [...silentNodes(evidence), ...markedPods(evidence), ...kubeletReports(evidence)];
   },
 
   conclude(evidence) {
@@ -98,21 +108,22 @@ function markedPods({ objects, signs }: Evidence): readonly Sign[] {
   return [{ weight: isMarked ? "proof" : "support", source: "objects", lines }];
 }
 
-function busyKubelet({ signs }: Evidence): readonly Sign[] {
+/** The kubelet's own log and the events of the node: it is not ready, or its heartbeats fail. */
+function kubeletReports({ signs }: Evidence): readonly Sign[] {
   const pleg = signs.get("pleg-unhealthy");
   const failed = signs.get("node-status-failed");
-  if (signs.get("node-silent") === undefined) return [];
-  const lines = [
-    ...(pleg === undefined
-      ? []
-      : [
-          pleg.evidence(
-            `the kubelet did not list its containers for ${durationText(pleg.longest?.ms ?? 0)}`,
-          ),
-        ]),
-    ...(failed === undefined
-      ? []
-      : [failed.evidence(`${counted(failed.count, "heartbeat")} of a kubelet failed`)]),
-  ];
-  return lines.length === 0 ? [] : [{ weight: "support", source: "logs", lines }];
+  const marked = signs.get("node-not-ready");
+  const lines = [];
+  if (pleg !== undefined) {
+    const text = `the kubelet did not list its containers for ${durationText(pleg.longest?.ms ?? 0)}`;
+    lines.push(pleg.evidence(text));
+  }
+  if (failed !== undefined && failed.count >= failedMin) {
+    lines.push(failed.evidence(`${counted(failed.count, "heartbeat")} of a kubelet got no answer`));
+  }
+  if (marked !== undefined && marked.mostOfOne >= flapsMin) {
+    const [node = ""] = marked.topSubjects(1);
+    lines.push(marked.evidence(`${node} became not ready ${counted(marked.mostOfOne, "time")}`));
+  }
+  return lines.length === 0 ? [] : [{ weight: "proof", source: "logs", lines }];
 }

@@ -5,6 +5,9 @@ import { counted } from "../report/counted.ts";
 
 export const leaderChanges = logCause({
   name: "leader-changes",
+  summary:
+    "A component loses its leader lock again and again. Nothing is done while no instance " +
+    "leads.",
   hop: "published",
   sign: "leader-lost",
   linesMin: 3,

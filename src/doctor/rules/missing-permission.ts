@@ -5,8 +5,11 @@ import { counted } from "../report/counted.ts";
 
 export const missingPermission = logCause({
   name: "missing-permission",
+  summary:
+    "The API server refuses requests that a component needs. Without list and watch it " +
+    "never sees a change.",
   hop: undefined,
-  explains: ["empty-ingress-status", "broken-watches", "no-endpoints"],
+  explains: ["empty-ingress-status", "broken-watches", "leader-changes", "no-endpoints"],
   sign: "forbidden",
   linesMin: 1,
   text: ({ count, samples }) =>

@@ -6,6 +6,9 @@ import { counted } from "../report/counted.ts";
 
 export const noEndpoints = logCause({
   name: "no-endpoints",
+  summary:
+    "A proxy has no endpoint for a service: no ready pod matches, or the change has not " +
+    "arrived yet.",
   hop: "published",
   sign: "no-active-endpoint",
   linesMin: 1,

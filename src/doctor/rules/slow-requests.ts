@@ -6,6 +6,7 @@ import { counted } from "../report/counted.ts";
 
 export const slowRequests = logCause({
   name: "slow-requests",
+  summary: "An API server reports slow requests, most often large lists.",
   hop: "published",
   sign: "slow-request",
   linesMin: 5,

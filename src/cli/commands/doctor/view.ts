@@ -143,15 +143,17 @@ function markdown({ findings, open }: Diagnosis, { files, lines }: Examined): st
     .trimStart();
 }
 
-/** What a cause makes late and which causes it brings about; the page has the rest. */
+/** The essentials of a cause; its section in the document has the rest. */
 export function explanation(name: string): string {
   const cause = allCauses.find((one) => one.name === name);
   const effects = cause?.explains ?? [];
   return [
-    `${name}`,
+    name,
+    `  ${cause?.summary ?? ""}`,
+    "",
     `  late hop: ${cause?.hop ?? "none"}`,
     ...(effects.length === 0 ? [] : [`  explains: ${effects.join(", ")}`]),
-    `  page:     docs/causes/${name}.md`,
+    `  more:     docs/causes/README.md#${name}`,
     "",
   ].join("\n");
 }

@@ -1,0 +1,85 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { noFacts } from "./evidence.ts";
+import { TextReader } from "./text-reader.ts";
+
+function read(lines: readonly string[]): void {
+  const reader = new TextReader(noFacts(), "pasted.txt");
+  for (const line of lines) reader.push(line);
+  reader.end();
+}
+
+/** Starts and middles of the messages, headers and objects that are known. */
+const pieces = [
+  "I0102 03:04:05.1 1 a.go:1] ",
+  "2021/07/08 19:44:28 [error] 43#43: *1 ",
+  "2019-05-11 12:16:48.1 W | etcdserver: ",
+  'time="2020-01-01T00:00:00Z" level=info msg="',
+  "Jan 16 14:19:20 cp1 etcd[1]: ",
+  '{"log":"',
+  '{"msg":"slow fdatasync","took":"',
+  "kubelet | ",
+  "> ",
+  "Killing Stopping container ",
+  "SuccessfulDelete Deleted pod: ",
+  'GET "https://10.0.0.1:443/api/v1/x": dial tcp 10.0.0.1:443: ',
+  "https://a/api/ TLS handshake timeout",
+  '" 503 UF upstream_reset_before_response_started{connection_failure} ',
+  '" 503 UH no_healthy_upstream outbound|80||a ',
+  'upstream: "http://10.0.0.1:80" ',
+  "connect() failed (111: Connection refused) while connecting to upstream ",
+  "upstream timed out (110: Operation timed out) while connecting to upstream ",
+  "Server a/SRV_1 is DOWN, reason: Layer4 connection problem, info: ",
+  "backend a has no server available",
+  'User "system:serviceaccount:a:b" cannot list ',
+  "Failed to watch *v1.Pod: ",
+  "watch of *v1.Pod ended with: ",
+  "too old resource version ",
+  "Readiness probe failed ",
+  "took too long (1.2s) to execute",
+  'Trace[1]: "List" total time: ',
+  "Throttling request took 1s, request: GET:",
+  "Waited for 1s - request: GET:",
+  "forcing watcher close due to unresponsiveness ",
+  "node a hasn't been updated for 40s. ",
+  "kubernetes version --kube-api-qps=",
+  "Server Version: ",
+  "kubectl -n ",
+  "NAME READY STATUS RESTARTS",
+  "Name: a",
+  "Selector: a=b,",
+  "apiVersion: v1",
+  "kind: Pod",
+  "metadata:",
+  "  - a: b",
+  "k8s_a_b_",
+  "/registry/pods/a/",
+  "(x3 over 2h)",
+  '"',
+  "\\",
+  " ",
+  "\t",
+  "a=",
+  "1",
+  "{",
+  "- ",
+];
+
+const line = fc
+  .array(fc.oneof(fc.constantFrom(...pieces), fc.string({ maxLength: 12 })), { maxLength: 8 })
+  .map((parts) => parts.join(""));
+
+test("any text is read without an error", () => {
+  const property = fc.property(fc.array(line, { maxLength: 30 }), (lines) => {
+    expect(() => read(lines)).not.toThrow();
+  });
+  fc.assert(property, { numRuns: 500 });
+});
+
+/** A pattern that backtracks without bound would run into the time limit of the test. */
+test.each(pieces)("a long line of %j is read to its end", (piece) => {
+  for (const start of ["", "I0102 03:04:05.1 1 a.go:1] ", '{"msg":"']) {
+    const text = start + piece.repeat(Math.ceil(65_536 / piece.length));
+    expect(() => read([text])).not.toThrow();
+  }
+});

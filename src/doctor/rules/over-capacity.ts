@@ -1,0 +1,46 @@
+// An Endpoints object that was cut at 1,000 addresses. Clients that read Endpoints instead of
+// EndpointSlices send nothing to the pods that were left out.
+
+import type { Cause } from "../cause.ts";
+import type { Evidence } from "../evidence/evidence.ts";
+import type { EndpointsFacts } from "../evidence/objects.ts";
+import { placeText } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
+
+export const overCapacity: Cause = {
+  name: "over-capacity",
+  summary:
+    "A service has more than 1,000 endpoints, and its Endpoints object was cut. Clients that read " +
+    "Endpoints do not know the other pods; EndpointSlices have all of them.",
+  hop: "published",
+  explains: [],
+
+  signs(evidence) {
+    const cut = truncated(evidence);
+    const [first] = cut;
+    if (first === undefined) return [];
+    const text = `${counted(cut.length, "Endpoints object")} cut at 1,000 addresses (${first.key})`;
+    const lines = [{ text, source: placeText(first.place) }];
+    return [{ weight: "proof", source: "objects", lines }];
+  },
+
+  conclude(evidence) {
+    const key = truncated(evidence)[0]?.key ?? "";
+    return {
+      severity: "warning",
+      cause: `The Endpoints of ${key} have more than 1,000 addresses and were cut, so some pods get no traffic.`,
+      fix: {
+        component: "clients that read Endpoints",
+        change: "read discovery.k8s.io/v1 EndpointSlices instead of Endpoints",
+        reason:
+          "EndpointSlices have no such limit. A larger limit for Endpoints cannot be set; the only " +
+          "other way is to split the service.",
+      },
+    };
+  },
+};
+
+/** Since 1.22. 1.21 wrote `warning` and cut nothing. */
+function truncated({ objects }: Evidence): readonly EndpointsFacts[] {
+  return [...objects.endpoints.values()].filter(({ overCapacity: mark }) => mark === "truncated");
+}

@@ -1,0 +1,125 @@
+// A service whose selector matches no pod, or whose named target port no container has. The endpoint
+// controllers work as they should and publish nothing.
+
+import type { Cause, Sign } from "../cause.ts";
+import type { Evidence } from "../evidence/evidence.ts";
+import type { LabelledFacts, Labels, ServiceFacts } from "../evidence/objects.ts";
+import { placeText } from "../evidence/sign-log.ts";
+
+interface Mismatch {
+  readonly service: ServiceFacts;
+  readonly text: string;
+  /** Whether the service is known to have no endpoint. */
+  readonly isEmpty: boolean;
+}
+
+export const selectorMismatch: Cause = {
+  name: "selector-mismatch",
+  summary:
+    "The selector of a service matches the labels of no pod, or its named target port is the name of " +
+    "no container port. So it has no endpoints.",
+  hop: "published",
+  explains: ["no-endpoints"],
+
+  signs(evidence) {
+    const [first] = mismatches(evidence);
+    if (first === undefined) return [];
+    const { service, text, isEmpty } = first;
+    const lines = [{ text, source: placeText(service.place) }];
+    return [{ weight: isEmpty ? "proof" : "support", source: "objects", lines } satisfies Sign];
+  },
+
+  conclude(evidence) {
+    const [first] = mismatches(evidence);
+    const [namespace = "", name = ""] = (first?.service.key ?? "").split("/");
+    return {
+      severity: "warning",
+      cause: `${first?.text ?? "The selector of a service matches no pod"}.`,
+      fix: {
+        component: `service ${name}`,
+        change: [
+          `kubectl -n ${namespaceOr(namespace)} get pods --show-labels`,
+          `kubectl -n ${namespaceOr(namespace)} edit service ${name}   # selector, targetPort`,
+        ].join("\n"),
+        reason:
+          "Each label of the selector has to be on the pods with the same value, and a targetPort that " +
+          "is a name has to be the name of a container port. Restarts do not help.",
+      },
+      missing: ["kubectl get endpoints, and kubectl get pods --show-labels, in that namespace"],
+    };
+  },
+};
+
+function mismatches(evidence: Evidence): readonly Mismatch[] {
+  const { objects } = evidence;
+  const found = [...objects.services.values()].flatMap((service) => {
+    if (Object.keys(service.selector).length === 0) return [];
+    const namespace = namespaceOf(service.key);
+    const near = objects.labelled.filter((one) => namespaceOr(one.namespace) === namespace);
+    const matching = near.filter(({ labels }) => matches(service.selector, labels));
+    return matching.length === 0
+      ? selectorMismatches(evidence, service, near)
+      : portMismatches(service, matching);
+  });
+  return found.sort((a, b) => Number(b.isEmpty) - Number(a.isEmpty));
+}
+
+function selectorMismatches(
+  evidence: Evidence,
+  service: ServiceFacts,
+  near: readonly LabelledFacts[],
+): readonly Mismatch[] {
+  // Pods of other services say nothing: one has to be meant by this selector.
+  const meant = near.find(({ labels }) => isSimilar(service.selector, labels));
+  if (meant === undefined) return [];
+  const text =
+    `The selector ${textOf(service.selector)} of service ${nameOf(service)} does not match ` +
+    `${meant.name.replace(/^(\S+) \//, "$1 ")} with ${textOf(meant.labels)}`;
+  return [{ service, text, isEmpty: isWithoutEndpoints(evidence, service) }];
+}
+
+function portMismatches(
+  service: ServiceFacts,
+  matching: readonly LabelledFacts[],
+): readonly Mismatch[] {
+  const known = matching.flatMap(({ portNames }) => (portNames === undefined ? [] : [portNames]));
+  const missing = service.portNames.find((name) => !known.some((names) => names.includes(name)));
+  if (missing === undefined || known.length < matching.length) return [];
+  const text = `Service ${nameOf(service)} has the target port ${missing}, which no container of its pods has`;
+  return [{ service, text, isEmpty: true }];
+}
+
+function isWithoutEndpoints({ objects, signs }: Evidence, { key }: ServiceFacts): boolean {
+  const endpoints = objects.endpoints.get(key);
+  if (endpoints !== undefined) return endpoints.ready + endpoints.notReady === 0;
+  return signs.get("no-active-endpoint")?.subjects.has(key) === true;
+}
+
+function matches(selector: Labels, labels: Labels): boolean {
+  return Object.entries(selector).every(([key, value]) => labels[key] === value);
+}
+
+/** A label of the selector is there under another key, or a part of them fits. */
+function isSimilar(selector: Labels, labels: Labels): boolean {
+  const values = new Set(Object.values(labels));
+  return Object.values(selector).some((value) => values.has(value));
+}
+
+function textOf(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(",");
+}
+
+function nameOf({ key }: ServiceFacts): string {
+  return key.replace(/^\//, "");
+}
+
+function namespaceOf(key: string): string {
+  return namespaceOr(key.split("/")[0] ?? "");
+}
+
+/** Pasted objects leave the namespace out. */
+function namespaceOr(namespace: string): string {
+  return namespace === "" ? "default" : namespace;
+}
