@@ -65,8 +65,8 @@ test("each finding has its evidence with a place, and a fix", () => {
   }
 });
 
-/** Printed, not asserted: a rule that is changed until these pass would make them cases like all others. */
-test("texts that were set aside are read, and the share that is named is shown", () => {
+/** Set aside before the rules were written. The miss stays: no rule is tuned to these texts. */
+test("texts that were set aside are named as at first, all but one", () => {
   const wrong = heldOutCases.flatMap(({ name, text, first }) => {
     const named = diagnosisOf(text).findings.filter(({ severity }) => severity !== "info");
     return named[0]?.rule === first
