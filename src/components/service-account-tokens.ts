@@ -27,8 +27,8 @@ export interface TokenKey {
 }
 
 /**
- * Made from the secret of a cluster alone. Servers and controllers know the secret, so each makes the
- * same key and none has to send it to another.
+ * Made from the secret of a cluster alone. Servers and controllers know the secret, so each makes
+ * the same key and none has to send it to another.
  */
 export function tokenKey(secret: string): TokenKey {
   const scalar = createHash("sha256").update(`service-account key ${secret}`).digest();

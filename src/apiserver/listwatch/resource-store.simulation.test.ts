@@ -1,5 +1,5 @@
 // Random writers, servers whose caches lag by changing amounts, watches that stall and break, and
-// watchers that start anywhere: the events that each watcher received must always add up to the true
+// watchers that start anywhere: the events that a watcher received must always add up to the true
 // state at the last version that it received.
 import { expect } from "vitest";
 import {

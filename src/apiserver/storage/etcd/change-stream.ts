@@ -2,8 +2,8 @@
 // The stream covers all keys, also those of other programs, so each revision appears in it. A watch
 // that has received all changes up to a revision therefore misses none under its prefix. (The
 // progress etcd itself announces cannot be relied on: 3.4.23 announces revisions whose events are
-// still to come, https://github.com/etcd-io/etcd/issues/15220.) A broken connection is resumed where
-// it broke.
+// still to come, https://github.com/etcd-io/etcd/issues/15220.) A broken connection is resumed
+// where it broke.
 import { wholeLines } from "../../../environment/line-splitter.ts";
 import type { Log } from "../../../environment/log.ts";
 import { jitter, type Random } from "../../../environment/random.ts";

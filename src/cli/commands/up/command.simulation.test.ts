@@ -1,4 +1,4 @@
-// `lockstep up` where it cannot begin. The end-to-end tests run the whole story with real processes.
+// `lockstep up` where it cannot begin. The end-to-end tests run the story with real processes.
 import { expect, test } from "vitest";
 import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { simulate } from "../../../simulation/simulation.ts";

@@ -183,7 +183,7 @@ test("a file that ends in the middle of a line, or has lines of rubbish, is repl
     expect(errors).toContain("lines skipped: cannot be read.");
   }));
 
-/** Starts a command on a machine of its own; gives a function to end it. Waits have no jitter there. */
+/** Starts a command on its own machine, without jitter of waits. Returns a function to end it. */
 async function begin(world: ObserverWorld, host: string, command: readonly string[]) {
   const own = world.simulation.host(host);
   const random = { next: () => 0.5, uuid: () => own.random.uuid() };

@@ -9,7 +9,7 @@ test("it stops in the middle of a simulation, says so and gives no answer", asyn
   const stop = new AbortController();
   const environment = nodeEnvironment({ log: { level: () => "error" } });
   const context = { environment, terminal, stop: stop.signal };
-  // Set before, because real time is not available while a simulation runs.
+  // Set before, because real time must not be used while a simulation runs.
   setImmediate(() => stop.abort(new Error("stopped by SIGINT")));
   const running = runProgram(context, "1.2.3", ["whatif", "--services", "30000", "--json"]);
   expect(await running).toBe(2);
