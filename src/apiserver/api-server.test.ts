@@ -75,7 +75,7 @@ describe("requests are refused", () => {
   );
 
   test.each(["/nothing", "/apis/x.io/v1/pods"])(
-    "by a plain page for %s, which nobody serves",
+    "by a plain page for %s, which is not served",
     (path) =>
       inApiWorld(async ({ call }) => {
         const { status, text, headers } = await call("GET", path);

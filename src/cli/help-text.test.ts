@@ -16,7 +16,7 @@ four five.
 Examples:
   lockstep a very long example that stays`;
 
-test("breaks paragraphs anew and leaves indented lines alone", () => {
+test("wraps paragraphs to the width of the terminal and leaves indented lines alone", () => {
   expect(helpText(terminalOf(10), text)).toBe(`
 One two
 three four

@@ -32,7 +32,7 @@ test.each<[string, string]>([
     `ingress has no command 'explan'; available: explain, endpoints\n${explains("ingress")}`,
   ],
   ["ingress explain", `missing required argument 'host/path'\n${explains("ingress explain")}`],
-])("lockstep %s is told what is wrong with it", async (line, told) => {
+])("lockstep %s fails and says what is wrong", async (line, told) => {
   expect(await run(...line.split(" "))).toEqual({
     code: 2,
     out: "",

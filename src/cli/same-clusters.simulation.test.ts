@@ -56,7 +56,7 @@ test("one server under two users is noticed, also where neither may read the nam
   expect((await found(...neither)).same).toEqual([again]);
 });
 
-test("every further context is told of the first", async () => {
+test("every further context of a cluster is reported with the first", async () => {
   const third = { ...first, name: "third" };
   const { same } = await found(first, second, third);
   expect(same.map(({ name, first: of }) => [name, of])).toEqual([
@@ -65,7 +65,7 @@ test("every further context is told of the first", async () => {
   ]);
 });
 
-test("clusters that cannot be told apart or reached are taken for different ones", async () => {
+test("clusters that cannot be compared or reached are taken for different ones", async () => {
   expect((await found({ ...first, token: "nobody" }, second)).same).toEqual([]);
   const nowhere = { name: "nowhere", host: "nowhere" };
   expect((await found(nowhere, first, other)).same).toEqual([]);

@@ -7,7 +7,7 @@ const claims = { sub: "system:serviceaccount:shop:web" };
 const beginsWithZero = (secret: string) =>
   createHash("sha256").update(`service-account key ${secret}`).digest()[0] === 0;
 
-test("whoever knows the secret makes the same key, and reads what the other has signed", () => {
+test("keys made from the same secret are the same: one reads tokens signed with the other", () => {
   const token = signToken(tokenKey("a secret"), claims);
   expect(verifyToken(tokenKey("a secret"), token)).toEqual(claims);
   expect(verifyToken(tokenKey("another secret"), token)).toBeUndefined();

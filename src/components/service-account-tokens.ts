@@ -27,8 +27,8 @@ export interface TokenKey {
 }
 
 /**
- * The key that everybody who knows the secret of a cluster can make again, so that its servers and
- * its controllers need not hand it around.
+ * Made from the secret of a cluster alone. Servers and controllers know the secret, so each makes
+ * the same key and none has to send it to another.
  */
 export function tokenKey(secret: string): TokenKey {
   const scalar = createHash("sha256").update(`service-account key ${secret}`).digest();
@@ -99,7 +99,7 @@ export function discoveryDocument(issuer: string, server: string): object {
   };
 }
 
-/** What `/openid/v1/jwks` says: with it anybody can verify a token. */
+/** The answer of `/openid/v1/jwks`: any client can verify a token with it. */
 export function keySet({ id, publicKey }: TokenKey): object {
   const { kty, crv, x, y } = publicKey.export({ format: "jwk" });
   return { keys: [{ use: "sig", kty, kid: id, crv, alg: algorithm, x, y }] };

@@ -44,7 +44,7 @@ describe("an object with such names", () => {
         expect(await patch(world, "strategic-merge-patch+json", strategic)).toBe(kept);
         const applied = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":`;
         expect(await patch(world, "apply-patch+yaml", `${applied}${odd}}`)).toBe(odd);
-        // Only what nobody else has set goes with it.
+        // A field that the next apply leaves out is removed only if no other manager owns it.
         const less = `${applied}{"toString":"u"}}`;
         expect(await patch(world, "apply-patch+yaml", less)).toBe(
           '{"constructor":"c","toString":"u"}',

@@ -1,6 +1,6 @@
 // Random writers, servers whose caches lag by changing amounts, watches that stall and break, and
-// watchers that start anywhere: what each watcher was told must always add up to what was true at
-// the version it was told last.
+// watchers that start anywhere: the events that a watcher received must always add up to the true
+// state at the last version that it received.
 import { expect } from "vitest";
 import {
   hasApp,

@@ -400,7 +400,7 @@ it("a get of a cached object refuses a version that is no number", () =>
     );
   }));
 
-/** A storage whose connection breaks when told. */
+/** A storage whose connection the test can break. */
 class LosingStorage implements Storage {
   failLists = false;
   readonly #storage: Storage;

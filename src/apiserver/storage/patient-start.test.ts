@@ -57,7 +57,7 @@ test("it gives up after a while, with what to look at", () =>
     expect(simulation.now()).toBe(45_000);
   }));
 
-test("it stops waiting when it is told to, and waits for no other trouble", () =>
+test("it stops waiting when it is aborted, and does not wait after any other error", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const host = simulation.host("server");
     const stop = new AbortController();

@@ -1,6 +1,6 @@
-// A server's first steps on a storage that may not answer yet, or is slow because everybody starts at
-// once: they are tried again for as long as somebody waits for the server, and each time it is said
-// what is waited for. Each step must be one that can be repeated.
+// A server's first steps on a storage that may not answer yet, or is slow because all servers start
+// at once. The steps are tried again for as long as a start may take, and each failed try logs that
+// the server waits for the storage. Each step must be one that can be repeated.
 import { type Clock, elapsedMs } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
 import type { Timers } from "../../environment/timers.ts";
@@ -14,10 +14,10 @@ export interface PatientStartOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Less than the minute that the lab gives a server, so that it is the server who says why. */
+/** Less than the minute that the lab gives a server, so that the server itself reports why. */
 const patienceMs = 45_000;
 
-/** A write that found nobody has failed at once; one that timed out has waited by itself. */
+/** A write that reaches no storage fails at once. One that times out has waited already. */
 const pauseMs = 500;
 
 /** Rejects as the step does when that has nothing to do with the storage. */

@@ -44,7 +44,7 @@ describe("SortedKeys", () => {
     );
   });
 
-  it("gives nothing for a prefix nobody has and for a start beyond the prefix", () => {
+  it("gives nothing for a prefix that no key has and for a start beyond the prefix", () => {
     const keys = new SortedKeys();
     for (const key of ["/a/1", "/c/1"]) keys.add(key);
     expect([...keys.under("/b/")]).toEqual([]);

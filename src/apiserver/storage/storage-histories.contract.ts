@@ -54,7 +54,7 @@ export function storageHistoriesContract(
       expect(run).toBe(size.runs);
     });
 
-    it("lets every one of several writers win as often as it was told, and no other", async () => {
+    it("counts each acknowledged write of several writers once, and no other write", async () => {
       const storages = await Promise.all(
         Array.from({ length: size.writers }, () => subject.another()),
       );

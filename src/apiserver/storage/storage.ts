@@ -87,8 +87,8 @@ export class CompactedError extends Error {
 }
 
 /**
- * The storage gave no answer that counts. What was to be written may have been written all the same,
- * so nobody may conclude from this that it was not.
+ * The storage gave no answer that counts. A write may have been done all the same, so a caller must
+ * not conclude from this error that it was not.
  */
 export class StorageUnavailableError extends Error {
   override readonly name = "StorageUnavailableError";

@@ -34,7 +34,7 @@ class FakeTerminal {
     throw new Error("a screen writes to one place");
   }
 
-  /** As terminals do whose lines are broken anew. */
+  /** Wraps the lines again, as some terminals do. */
   narrow(columns: number): void {
     const broken = this.#lines.flatMap((line) =>
       line === "" ? [""] : (line.match(new RegExp(`.{1,${columns}}`, "g")) ?? []),

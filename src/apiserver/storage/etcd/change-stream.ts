@@ -1,8 +1,9 @@
 // Every change of an etcd from a revision on, in order, each once, for as many watches as want it.
-// The stream covers all keys, also those of others: so each revision shows in it, and whoever has
-// heard all up to one knows that nothing under its prefix is missing. (The progress etcd itself
-// announces cannot be relied on: 3.4.23 announces revisions whose events are still to come,
-// https://github.com/etcd-io/etcd/issues/15220.) A broken connection is resumed where it broke.
+// The stream covers all keys, also those of other programs, so each revision appears in it. A watch
+// that has received all changes up to a revision therefore misses none under its prefix. (The
+// progress etcd itself announces cannot be relied on: 3.4.23 announces revisions whose events are
+// still to come, https://github.com/etcd-io/etcd/issues/15220.) A broken connection is resumed
+// where it broke.
 import { wholeLines } from "../../../environment/line-splitter.ts";
 import type { Log } from "../../../environment/log.ts";
 import { jitter, type Random } from "../../../environment/random.ts";

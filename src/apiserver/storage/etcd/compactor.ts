@@ -21,7 +21,7 @@ const agreedKey = base64("compact_rev_key");
 
 export class Compactor {
   readonly #options: CompactorOptions;
-  /** The key's version when we last saw it: whoever finds it unchanged may compact. */
+  /** The key's version as this server last saw it. A server that finds it unchanged may compact. */
   #version = 0;
   /** Where etcd was then. */
   #revision = 0;
@@ -78,7 +78,7 @@ export class Compactor {
       await gateway.call({ path: "kv/compaction", body, kind: "write" });
       log.debug("etcd was compacted", { revision });
     } catch (error) {
-      // Somebody else has been there already.
+      // Another server has compacted this far already.
       if (!(error instanceof EtcdRefusal) || !error.isCompacted) throw error;
     }
   }

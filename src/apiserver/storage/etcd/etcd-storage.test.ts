@@ -202,7 +202,7 @@ describe("a watch", () => {
     }));
 });
 
-it("compacts once in five minutes to where it was five minutes before, whoever does it", () =>
+it("compacts once in five minutes to where it was five minutes before, whichever server does it", () =>
   inEtcdWorld(1, async ({ simulation, etcd, another }) => {
     const servers = [0, 1, 2].map(() => another({ compactEveryMs: 5 * minuteMs }));
     const compactedAfter: Record<string, number> = {};
@@ -242,7 +242,7 @@ it.each([1, 2, 3])("counts right over broken connections, seed %i", (seed) =>
   }),
 );
 
-/** Until it has been told so many times that it was counted. */
+/** Counts up until the storage has acknowledged so many writes. */
 async function countUp(
   storage: Storage,
   times: number,

@@ -58,7 +58,7 @@ export function recordsOf(range: RawRecord, root: string): readonly StoredRecord
     .map((pair) => new PairRecord(pair, root));
 }
 
-/** Its value is decoded when somebody looks: of most previous versions nobody ever does. */
+/** Its value is decoded at the first read: most previous versions are never read. */
 export class PairRecord implements StoredRecord {
   readonly key: string;
   readonly revision: number;

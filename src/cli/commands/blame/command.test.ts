@@ -7,7 +7,7 @@ import { aliveLine, changeLine, listedLine, runLine } from "../../../recording/r
 import { simulate } from "../../../simulation/simulation.ts";
 import { runProgram } from "../../program.ts";
 
-/** The command as somebody would type it, beside these files. */
+/** The command as a user would type it, beside these files. */
 async function run(files: Readonly<Record<string, string>>, ...args: readonly string[]) {
   const terminal = new RecordedTerminal();
   const { signal: stop } = new AbortController();
@@ -22,7 +22,7 @@ async function run(files: Readonly<Record<string, string>>, ...args: readonly st
   return { code, out: terminal.out, error: terminal.error };
 }
 
-/** The same, stopped after a while by somebody; the files and what is piped in may hang. */
+/** The same, stopped after a while. A file and the piped input may hang. */
 async function runStopped(
   world: {
     readonly hanging?: string;
@@ -79,7 +79,7 @@ function change(seconds: number, kind: RecordedKindName, object: object, isDelet
 
 const web1 = { ip: "10.0.0.1", uid: "uid-web-1", name: "web-1" };
 
-/** One pod that is told to end at 100 s, is gone at 101 s, and listed until 130 s. */
+/** One pod that is asked to end at 100 s, is gone at 101 s, and is listed until 130 s. */
 const recording = [
   runLine({ atMs: at(0), run: "one" }),
   listedLine({ atMs: at(0), cluster: "prod", kind: "Pod", namespace: undefined }),

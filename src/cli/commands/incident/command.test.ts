@@ -4,7 +4,7 @@ import { allIncidents } from "../../../lab/incidents/all-incidents.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import { runProgram } from "../../program.ts";
 
-/** The command as somebody would type it, up to where a play would begin. */
+/** The command as a user would type it, up to where a play would begin. */
 async function run(...args: readonly string[]) {
   const terminal = new RecordedTerminal();
   const { signal: stop } = new AbortController();

@@ -21,7 +21,7 @@ const open = (
   flags: ReadonlyMap<string, readonly string[]> = new Map(),
 ) => ConfigSource.open(flags, { ...environment, path, shownPath: "lockstep.yaml" });
 
-test("a change that can take effect is told, one of a field that a flag decides is not", async () => {
+test("a change that can take effect is reported, one of a field that a flag decides is not", async () => {
   const told = await withFile("spread: even\nlogLevel: warn\n", async (environment) => {
     const source = await open(environment, new Map([["logLevel", ["error"]]]));
     const seen: string[] = [];

@@ -122,7 +122,7 @@ test("help shows of a switch the flag that changes it, in words that fit it", ()
   );
 });
 
-test("changes are told apart by whether they need a restart", () => {
+test("changes are separated by whether they need a restart", () => {
   const before = new EffectiveConfig(flags("--workers", "1"), texts("logLevel: info\n"));
   const after = before.withFile(texts("logLevel: debug\nhttpPort: 81\nworkers: 9\nspread: even\n"));
   expect(before.changesTo(after)).toEqual({

@@ -24,7 +24,7 @@ async function settings(
   });
 }
 
-test("without an address to publish nobody competes", async () => {
+test("without an address to publish, lockstep does not compete", async () => {
   expect(await settings([], inPod)).toEqual({ watchedLocks: [] });
 });
 
@@ -48,9 +48,9 @@ test("in a pod of the cluster the identity names the pod, and the Lease is in it
 test.each([
   ["a pod of another cluster", inPod, false, undefined],
   ["a machine", { HOSTNAME: "edge-1" }, true, undefined],
-  ["a pod that was not told its uid", { ...inPod, POD_UID: "" }, true, "edge"],
+  ["a pod that does not know its uid", { ...inPod, POD_UID: "" }, true, "edge"],
 ])(
-  "%s is nobody whom the cluster's pods could prove absent",
+  "%s has an identity that the cluster's pods cannot prove absent",
   async (_, variables, isOwnCluster, namespace) => {
     const { publish } = await settings(["--publish-address", "192.0.2.1"], variables, isOwnCluster);
     expect(publish?.identity).toMatch(/^outside\/[-a-z0-9]+_[-0-9a-f]{36}$/);

@@ -24,7 +24,7 @@ const kubeconfig = JSON.stringify({
   users: ["admin", "reader"].map((name) => ({ name, user: { token: name } })),
 });
 
-/** Runs `lockstep record` for so long, and says what it told and whether it wrote anything. */
+/** Runs `lockstep record` for so long. Gives its exit code, its messages and the kinds recorded. */
 async function lockstepRecord(world: ObserverWorld, forMs: number, ...args: readonly string[]) {
   const environment = world.simulation.host("lockstep");
   const { files, timers } = environment;
@@ -151,7 +151,7 @@ test.each([
   inObserverWorld(async (world) => {
     await startShop(world);
     const { simulation } = world;
-    // Whoever asks now waits until the end.
+    // A request that is sent now waits until the end.
     simulation.network.partition("lockstep", "lab-1");
     const startedMs = simulation.now();
     const recording = lockstepRecord(world, 1_000, "--out", "/none/pods.jsonl", ...contexts);
@@ -206,7 +206,7 @@ test("a namespace that no cluster has anything in is asked about, once", () =>
     ]);
   }));
 
-test("a cluster that is lost meanwhile is said once, and when it is heard again", () =>
+test("a cluster that is lost meanwhile is reported once, and again when it answers", () =>
   inObserverWorld(async (world) => {
     await startShop(world);
     const { simulation } = world;
@@ -282,7 +282,7 @@ test("what a watch tells that was cut off happened at some time since it was not
     await readRecording(files, "/pods.jsonl", new RecordingReader(evidence));
     const [listing] = evidence.publications.ofAddress("10.0.0.1");
     const { fromMs, toMs } = listing?.until ?? { fromMs: 0, toMs: 0 };
-    // It was cut off 20 s before the change and heard again 20 s after it.
+    // The cluster was cut off 20 s before the change and reached again 20 s after it.
     expect(changedMs - fromMs).toBeGreaterThanOrEqual(20_000);
     expect(toMs - changedMs).toBeGreaterThanOrEqual(20_000);
   }));

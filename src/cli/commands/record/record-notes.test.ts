@@ -78,7 +78,7 @@ describe("at the end it says", () => {
     expect(endText([cluster("prod", well)], 2)).toBe("Stopped; 2 lines could not be written.");
   });
 
-  test("who was never read", () => {
+  test("which clusters were never read", () => {
     const prod = cluster("prod", well, { ...unlisted, resource: "nodes" });
     expect(endText([prod], 0)).toBe("Stopped; everything was written.");
     expect(endText([prod, cluster("west", unlisted), cluster("east")], 0)).toBe(
@@ -86,7 +86,7 @@ describe("at the end it says", () => {
     );
   });
 
-  test("that nobody was", () => {
+  test("that no cluster was read", () => {
     const text = "Stopped. Nothing was recorded: no cluster could be read.";
     expect(endText([cluster("prod", unlisted)], 0)).toBe(text);
     expect(endText([cluster("prod")], 0)).toBe(text);

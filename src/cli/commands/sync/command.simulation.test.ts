@@ -69,7 +69,7 @@ test("a dry run prints every write and makes none, a run makes them, and then no
     });
   }));
 
-test("copies of a cluster that is named no longer are told of, and removed when it is forgotten", () =>
+test("copies of a cluster that is no longer named are reported, and removed when it is forgotten", () =>
   inSyncWorld(async (world) => {
     await world.publish("lab-1", "web", ["10.1.0.1"]);
     await world.publish("lab-2", "web", ["10.2.0.1"]);
@@ -152,7 +152,7 @@ test("a copy that is not selected any more goes once the named namespaces have s
     expect(await world.copies()).toEqual({ slices: {}, services: [] });
   }));
 
-test("a cluster that there is nothing of to forget is told, with those that there are", () =>
+test("a cluster to forget that has no copies is an error, which names the clusters that have copies", () =>
   inSyncWorld(async (world) => {
     const left = ["--from", "lab-1", "--to", "edge", "--namespace", "shop"];
     const wrong = [...left, "--forget", "lab-3", "--forget", "lab-2"];

@@ -1,10 +1,10 @@
-// `lockstep up` where it cannot begin. The story itself is told by real processes, end to end.
+// `lockstep up` where it cannot begin. The end-to-end tests run the story with real processes.
 import { expect, test } from "vitest";
 import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import { runProgram } from "../../program.ts";
 
-/** On a machine with nginx, where somebody listens on port 8080 already. */
+/** On a machine with nginx, where port 8080 is already in use. */
 async function lockstepUp(...args: readonly string[]) {
   const terminal = new RecordedTerminal();
   const { signal: stop } = new AbortController();

@@ -59,7 +59,7 @@ it("shows a change early at Lockstep and late elsewhere", () => {
   `);
 });
 
-it("marks a hop that nobody reported, and a journey that did not end well", () => {
+it("marks a hop that was not reported, and a journey that did not end well", () => {
   const journey = {
     ...leave([shown("pod", "alpha", 0), ...lockstep]),
     outcome: "superseded" as const,

@@ -28,7 +28,7 @@ const asked = {
   isService: (service: string) => service === "shop/web",
 };
 
-test("names that no cluster has are told, in case they are misspelt", () => {
+test("names that no cluster has are reported, in case they are misspelt", () => {
   expect(absentNames({ ...asked, clusters: [alpha] })).toEqual([
     "no cluster has a service in the namespace shpo at the moment. Check the name.",
     "no cluster has a service shop/wbe at the moment. Check the name.",

@@ -8,7 +8,7 @@ test.each([
   [120, `✗ alpha unreachable for 12 s: ${detail}`],
   [80, "✗ alpha unreachable for 12 s: connection refused"],
   [40, "✗ alpha unreachable for 12 s: connectio…"],
-])("in %i columns it is said why a cluster is not heard", (width, row) => {
+])("in %i columns the row says why a cluster is unreachable", (width, row) => {
   const clusters = [clusterOf("alpha", { type: "unreachable", since: at(48_000), detail })];
   const options = { width, most: 6, paint: uncoloured };
   expect(clusterRows(picture({ clusters }), options)).toEqual([row]);

@@ -44,7 +44,7 @@ test("of many the rest are one line for those that are alike, when the second is
   ]);
 });
 
-test("of many that a list told of the longest lag is the longest that is certain", () => {
+test("of many changes seen in a list, the longest lag is the longest that is certain", () => {
   const finished = new FinishedChanges();
   const listed = (lagMs: number, minMs: number) => {
     const state = { type: "shown", lagMs, range: { minMs, maxMs: 40_000 } } as const;

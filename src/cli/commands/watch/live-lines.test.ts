@@ -134,7 +134,7 @@ test("on a low screen the changes come first", () => {
   `);
 });
 
-test("a low screen says too that a cluster is not heard, and the last note", () => {
+test("a low screen also shows that a cluster is unreachable, and the last note", () => {
   const down = { type: "unreachable", since: at(48_000), detail: "connection refused" } as const;
   const clusters = [clusterOf("alpha"), clusterOf("beta", down), clusterOf("gamma", down)];
   const notes = ["an older note", "the history cannot be written: its disk is full"];

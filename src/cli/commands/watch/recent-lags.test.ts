@@ -21,7 +21,7 @@ test("lags are recent for a quarter of an hour, and go a minute at a time", () =
   expect(figures(lags, 24 * 60 * minute)).toEqual([0, undefined, undefined, 0]);
 });
 
-test("one that was shown long ago and is told only now is left out", () => {
+test("a lag that was shown long ago and is reported only now is left out", () => {
   const lags = new RecentLags();
   lags.add(100, at(60 * minute));
   lags.add(9_000, at(45 * minute));

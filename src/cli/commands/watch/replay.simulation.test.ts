@@ -183,7 +183,7 @@ test("a file that ends in the middle of a line, or has lines of rubbish, is repl
     expect(errors).toContain("lines skipped: cannot be read.");
   }));
 
-/** A command on a machine of its own, until it is told to end. Waits have no jitter there. */
+/** Starts a command on its own machine, without jitter of waits. Returns a function to end it. */
 async function begin(world: ObserverWorld, host: string, command: readonly string[]) {
   const own = world.simulation.host(host);
   const random = { next: () => 0.5, uuid: () => own.random.uuid() };
@@ -215,7 +215,7 @@ test("a replay of `lockstep record` shows the journeys that an observer saw, wit
     const { network } = simulation;
     const hosts = ["watch", "record"] as const;
     await startShop(world, "lab-1");
-    // Both are as far away, so that both are told at the same moments.
+    // Both are equally far away, so that both receive changes at the same moments.
     for (const host of hosts) network.setLatency(host, "lab-1", () => 0.375);
     const endWatch = await begin(world, "watch", ["watch", "--json"]);
     const endRecord = await begin(world, "record", ["record", "--out", path]);

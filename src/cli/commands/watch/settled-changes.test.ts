@@ -19,7 +19,7 @@ function tell(settled: SettledChanges, journey: Journey, nowMs: number): Journey
   return settled.onEvent(type === "over" ? { type, journey } : { type, journey, hop }, at(nowMs));
 }
 
-test("a change is told when it is over", () => {
+test("a change is reported when it is over", () => {
   const settled = new SettledChanges();
   tell(settled, change({ ...pending, hops: { pod: 0, published: "pending" } }), 0);
   expect(settled.due(at(60_000), same)).toEqual([]);
@@ -27,7 +27,7 @@ test("a change is told when it is over", () => {
   expect(tell(settled, over, 60_000)).toEqual(over);
 });
 
-test("one that waits only for requests is told after some seconds, and not again", () => {
+test("a change that waits only for requests is reported after some seconds, and not again", () => {
   const settled = new SettledChanges();
   const hops = { pod: 0, published: 40, traffic: "pending" } as const;
   tell(settled, shown({ ...pending, hops }), 0);
@@ -39,7 +39,7 @@ test("one that waits only for requests is told after some seconds, and not again
   expect(tell(settled, shown({ hops: { ...hops, traffic: "quiet" } }, 3), 80_000)).toBeUndefined();
 });
 
-test("requests that fail after it was told are worth another line", () => {
+test("requests that fail after the report are worth another line", () => {
   const settled = new SettledChanges();
   const hops = { pod: 0, published: 40, traffic: "pending" } as const;
   tell(settled, shown({ ...pending, hops }), 0);
@@ -48,7 +48,7 @@ test("requests that fail after it was told are worth another line", () => {
   expect(tell(settled, over, 80_000)).toEqual(over);
 });
 
-test("at the end those that were not told yet are, once", () => {
+test("at the end the changes not reported yet are reported, once", () => {
   const settled = new SettledChanges();
   const hops = { pod: 0, published: 40, traffic: "pending" } as const;
   tell(settled, shown({ ...pending, id: 1, hops }), 0);
@@ -60,7 +60,7 @@ test("at the end those that were not told yet are, once", () => {
   expect(settled.takeAll(same)).toEqual([]);
 });
 
-test("it is told with the requests that were counted since, which are not worth another line", () => {
+test("the report includes the requests counted since, which are not worth another line", () => {
   const settled = new SettledChanges();
   const hops = { pod: 0, published: 40, traffic: "pending" } as const;
   tell(settled, shown({ ...pending, hops }), 0);

@@ -44,7 +44,7 @@ function spansIn(sent: RawRecord): readonly string[] {
 
 const otlp = ["--otlp", "http://collector:4318"];
 
-test("what is stuck at a proxy when it is stopped is not told to have been completed", () =>
+test("a change that is stuck at a proxy when the watch stops is not reported as completed", () =>
   inObserverWorld(async (world) => {
     await startShop(world, "lab-1");
     await startProxy(world, ["10.0.0.1"]);
@@ -62,7 +62,7 @@ test("what is stuck at a proxy when it is stopped is not told to have been compl
     expect(spans).toEqual(["stuck at routed: proxy:10246 has not reported the change"]);
   }));
 
-test("what every hop has shown when it is stopped is told, though requests were waited for", () =>
+test("a change that every hop has shown when the watch stops is reported, though it waits for requests", () =>
   inObserverWorld(async (world) => {
     await startShop(world, "lab-1");
     const spans = await startCollector(world);

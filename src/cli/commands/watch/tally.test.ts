@@ -85,7 +85,7 @@ test("a lag since an unknown moment is in no figure, nor one known within wide b
     };
     tally.onEvent({ type: "shown", journey: { ...journey, hops: [hop] }, hop });
   };
-  // It began before the start, or some time before a list told of it.
+  // It began before the start, or some time before a list showed it.
   shown(300, 300, undefined);
   shown(30, 0, 1_300);
   // The proxy was asked a minute before, and a second before.
@@ -95,7 +95,7 @@ test("a lag since an unknown moment is in no figure, nor one known within wide b
   expect(tally.lags("routed", "leave")?.maxMs).toBe(1_300);
 });
 
-test("a change is not slow because the watch that told of it was interrupted", () => {
+test("a change is not slow because the watch that reported it was interrupted", () => {
   const tally = new WatchTally(slow);
   const journey = change({ outcome: "pending", notBeforeMs: 0, hops: { published: 0 } });
   const range = { minMs: 0, maxMs: 40_000 };
@@ -108,7 +108,7 @@ test("a change is not slow because the watch that told of it was interrupted", (
   expect([tally.changes, tally.slow]).toEqual([1, 0]);
 });
 
-test("a hop that told first only because no pod is heard has no figure", () => {
+test("a hop that is first only because no pod was reported has no figure", () => {
   const tally = new WatchTally(slow);
   tell(tally, change({ id: 1, hops: { published: 0, routed: 70 } }));
   expect(tally.lags("published", "leave")).toBeUndefined();

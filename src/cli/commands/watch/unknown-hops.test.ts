@@ -20,7 +20,7 @@ const refused = { type: "refused", detail: "Unauthorized" } as const;
 const routed = "no proxy given: use --proxy URL";
 const traffic = "no access log given: use --access-log FILE";
 
-test("hops of a cluster that is heard are known, however little happens", () => {
+test("hops of a cluster that is watched are known, however little happens", () => {
   expect(told({ alpha: watching })).toEqual({
     synced: "no copies of endpoints found in alpha",
     routed,
@@ -32,7 +32,7 @@ test.each([
   ["alpha", { alpha: down }],
   ["alpha, beta", { alpha: down, beta: refused }],
   ["any of 3 clusters", { alpha: down, beta: refused, gamma: down }],
-])("where nothing was ever heard of %s its hops are unknown", (names, states) => {
+])("without any data from %s the hops are unknown", (names, states) => {
   const unheard = `no data from ${names}`;
   expect(told(states)).toEqual({
     pod: unheard,
@@ -43,7 +43,7 @@ test.each([
   });
 });
 
-test("one of three clusters that is heard makes them known", () => {
+test("one watched cluster of three makes them known", () => {
   expect(told({ alpha: down, beta: watching, gamma: refused })).toEqual({
     synced: "no copies of endpoints found in any of 3 clusters",
     routed,

@@ -1,4 +1,4 @@
-// How `lockstep whatif` ends when somebody stops it.
+// How `lockstep whatif` ends when it is stopped.
 import { expect, test } from "vitest";
 import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
 import { nodeEnvironment } from "../../../environment/node/node-environment.ts";
@@ -9,7 +9,7 @@ test("it stops in the middle of a simulation, says so and gives no answer", asyn
   const stop = new AbortController();
   const environment = nodeEnvironment({ log: { level: () => "error" } });
   const context = { environment, terminal, stop: stop.signal };
-  // Set before, because nobody may ask for real time while a simulation runs.
+  // Set before, because real time must not be used while a simulation runs.
   setImmediate(() => stop.abort(new Error("stopped by SIGINT")));
   const running = runProgram(context, "1.2.3", ["whatif", "--services", "30000", "--json"]);
   expect(await running).toBe(2);
