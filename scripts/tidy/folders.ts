@@ -98,8 +98,5 @@ export const misnamedFixtures = [
   "src/environment/recorded-terminal.contract.ts",
   "src/history/",
   "src/kube/reflector/reflector-servers.contract.ts",
-  "src/lab/controllers/controller-world.contract.ts",
-  "src/lab/deployed-rights.contract.ts",
-  "src/lab/observed/",
   "src/observe/",
 ];

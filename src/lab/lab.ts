@@ -68,7 +68,13 @@ export interface Lab {
 }
 
 /** Names in the certificate of a server, beside the address it listens on. */
-export const serverNames = ["localhost", "kubernetes", "kubernetes.default.svc", "127.0.0.1", "::1"];
+export const serverNames = [
+  "localhost",
+  "kubernetes",
+  "kubernetes.default.svc",
+  "127.0.0.1",
+  "::1",
+];
 
 const defaultHost = "127.0.0.1";
 

@@ -5,7 +5,7 @@ import {
   observerFiles,
   type Right,
   rightsIn,
-} from "../lab/deployed-rights.contract.ts";
+} from "../../tests/rights/deployed-rights.ts";
 import { isThorough } from "../simulation/seeds.ts";
 import { inObserverWorld, summary } from "./observer-world.contract.ts";
 

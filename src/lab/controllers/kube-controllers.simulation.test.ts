@@ -1,11 +1,6 @@
 // Chance changes services, workloads and pods; when it is quiet again, what is published must be
 // what the pure functions say of the final state, and nobody may write any more.
 import { expect } from "vitest";
-import { listAt, numberAt, objectsAt, textAt } from "../../apiserver/kinds/fields.ts";
-import type { KubeObject } from "../../apiserver/kube-object.ts";
-import { nodeKind } from "../../kube/kinds/node.ts";
-import { type Service, serviceKind } from "../../kube/kinds/service.ts";
-import { forEachSeed } from "../../simulation/seeds.ts";
 import {
   type ControllerWorld,
   deployment,
@@ -16,7 +11,12 @@ import {
   replicaSets,
   services,
   slices,
-} from "./controller-world.contract.ts";
+} from "../../../tests/controllers/controller-world.ts";
+import { listAt, numberAt, objectsAt, textAt } from "../../apiserver/kinds/fields.ts";
+import type { KubeObject } from "../../apiserver/kube-object.ts";
+import { nodeKind } from "../../kube/kinds/node.ts";
+import { type Service, serviceKind } from "../../kube/kinds/service.ts";
+import { forEachSeed } from "../../simulation/seeds.ts";
 import { subsetsOf } from "./endpoints/subsets.ts";
 import { labelsFor, readSlice } from "./endpointslices/published-slice.ts";
 import { sliceGroups } from "./endpointslices/slice-groups.ts";

@@ -1,10 +1,14 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { inApiWorld } from "../../../tests/apiserver/api-world.ts";
+import {
+  inControllerWorld,
+  service,
+  services,
+} from "../../../tests/controllers/controller-world.ts";
 import { exposition } from "../../components/exposition.ts";
 import { defaultMaxAgeMs, GoSummary } from "../../components/go-summary.ts";
 import { simulate } from "../../simulation/simulation.ts";
-import { inControllerWorld, service, services } from "../controllers/controller-world.contract.ts";
 import type { ProfileName } from "../controllers/profiles.ts";
 import { componentForm } from "./component-form.ts";
 
