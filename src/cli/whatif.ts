@@ -2,7 +2,7 @@
 // settings, by running the same controllers in virtual time; finds settings that meet a target.
 import { Command, InvalidArgumentError, Option } from "commander";
 import { parseGoDuration } from "../environment/go-duration.ts";
-import { type ProfileName, profileNames } from "../lab/controllers/profiles.ts";
+import { type ProfileName, profileNames } from "../lab/versions/profiles.ts";
 import { type Input, type InputKey, inputs, rangeText, readInput } from "../lab/whatif/inputs.ts";
 import { type CommandContext, type ExitCode, UsageError } from "./command.ts";
 import { helpText } from "./help-text.ts";

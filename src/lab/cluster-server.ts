@@ -14,15 +14,15 @@ import { isIp } from "../environment/ip-address.ts";
 import type { ListenOptions } from "../environment/network.ts";
 import type { Random } from "../environment/random.ts";
 import { componentBindings, serverAccess } from "./cluster-access.ts";
-import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
 import {
   type KubernetesServiceFlags,
   startKubernetesServiceReconciler,
 } from "./kubernetes-service/kubernetes-service-reconciler.ts";
-import { kubernetesServiceRules } from "./kubernetes-service/versions.ts";
+import { kubernetesServiceRules } from "./kubernetes-service/kubernetes-service-rules.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { servedKinds } from "./served-kinds.ts";
-import { componentForm } from "./version-formats/component-form.ts";
+import { type ProfileName, profileNamed } from "./versions/profiles.ts";
+import { componentForm } from "./versions/version-formats.ts";
 
 /** What a server is: plain data, so that another process can be told. */
 export interface ServerPlan {

@@ -5,13 +5,13 @@ import type { User } from "../apiserver/http/authentication.ts";
 import { firstRevision, MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import type { Storage, StorageEvent } from "../apiserver/storage/storage.ts";
 import { Klog } from "../components/klog.ts";
+import { apiServerCommand } from "./api-server-command.ts";
 import type { ClusterOptions, ClusterServer } from "./cluster.ts";
 import { type ServerPlan, startServer } from "./cluster-server.ts";
 import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { controlPlaneNode } from "./controllers/kube-controllers.ts";
-import type { ProfileName } from "./controllers/profiles.ts";
 import { loopbackUser } from "./kubernetes-service/kubernetes-service-reconciler.ts";
-import { apiServerCommand } from "./version-formats/api-server-command.ts";
+import type { ProfileName } from "./versions/profiles.ts";
 
 export const defaultProfile: ProfileName = "1.33";
 

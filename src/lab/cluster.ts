@@ -21,7 +21,6 @@ import { ControlPlane } from "./control-plane.ts";
 import type { ControllerFlags } from "./controllers/flags.ts";
 import { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { controlPlaneNode } from "./controllers/kube-controllers.ts";
-import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
 import type { HeartbeatGaps } from "./kubelet/heartbeat-gaps.ts";
 import type { Kubelet } from "./kubelet/kubelet.ts";
 import type { Ledger } from "./kubelet/ledger.ts";
@@ -30,6 +29,7 @@ import type { KubernetesServiceFlags } from "./kubernetes-service/kubernetes-ser
 import type { LabEnvironment } from "./lab-environment.ts";
 import { Machines } from "./machines.ts";
 import type { StageRecorder } from "./saved/stage-recorder.ts";
+import { type ProfileName, profileNamed } from "./versions/profiles.ts";
 
 export interface ClusterOptions {
   /** `lab-1`; the parts are named after it. */

@@ -10,11 +10,11 @@ import type { ControllerFlags } from "./controllers/flags.ts";
 import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { controllerManager, controlPlaneNode } from "./controllers/kube-controllers.ts";
 import { ControllersProcess } from "./controllers/kube-controllers-process.ts";
-import { type ProfileName, profileNamed, userAgentOf } from "./controllers/profiles.ts";
 import type { AccountOptions } from "./controllers/started-controllers.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { runScheduler } from "./scheduler/scheduler.ts";
-import { componentForm } from "./version-formats/component-form.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "./versions/profiles.ts";
+import { componentForm } from "./versions/version-formats.ts";
 
 export interface ControlPlaneOptions {
   /** Of one machine of the control plane: the first is 0. */

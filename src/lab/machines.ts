@@ -8,13 +8,13 @@ import { objectPath } from "../kube/kinds/kind.ts";
 import { nodeKind } from "../kube/kinds/node.ts";
 import type { ClusterOptions } from "./cluster.ts";
 import { nodeNameOf } from "./control-plane.ts";
-import type { Profile } from "./controllers/profiles/profile.ts";
-import { userAgentOf } from "./controllers/profiles.ts";
 import { Kubelet } from "./kubelet/kubelet.ts";
 import type { KubeletRules } from "./kubelet/kubelet-rules.ts";
 import { NodeHeartbeat } from "./kubelet/node-heartbeat.ts";
 import { PodAddresses } from "./kubelet/pod-addresses.ts";
 import type { PodLogBook } from "./kubelet/pod-log-book.ts";
+import type { Profile } from "./versions/profile.ts";
+import { userAgentOf } from "./versions/profiles.ts";
 
 export interface MachinesOptions {
   readonly cluster: ClusterOptions;

@@ -7,8 +7,8 @@ import { qualifiedResource, type ResourceKind } from "../apiserver/kinds/resourc
 import type { KubeObject } from "../apiserver/kube-object.ts";
 import { repack } from "./controllers/endpoints/repack.ts";
 import { placedIn } from "./controllers/endpoints/stored-subsets.ts";
-import type { EndpointsPacking } from "./controllers/profiles/profile.ts";
-import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
+import type { EndpointsPacking } from "./versions/profile.ts";
+import { type ProfileName, profileNamed } from "./versions/profiles.ts";
 
 export function servedKinds(profile: ProfileName): readonly ResourceKind[] {
   const { endpointSlices, endpointsPacking } = profileNamed(profile);

@@ -13,8 +13,8 @@ import {
   controllerManager,
   runControllerManager,
 } from "../../src/lab/controllers/kube-controllers.ts";
-import type { ProfileName } from "../../src/lab/controllers/profiles.ts";
 import { runScheduler } from "../../src/lab/scheduler/scheduler.ts";
+import type { ProfileName } from "../../src/lab/versions/profiles.ts";
 import { type ApiWorld, inApiWorld } from "../apiserver/api-world.ts";
 
 export interface ControllerWorld extends ApiWorld {

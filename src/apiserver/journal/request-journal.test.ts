@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import { Klog } from "../../components/klog.ts";
-import type { ProfileName } from "../../lab/controllers/profiles.ts";
-import { componentForm } from "../../lab/version-formats/component-form.ts";
+import type { ProfileName } from "../../lab/versions/profiles.ts";
+import { componentForm } from "../../lab/versions/version-formats.ts";
 import { PeerAddresses } from "../audit/peer-addresses.ts";
 import { RequestJournal } from "./request-journal.ts";
 

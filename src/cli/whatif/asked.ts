@@ -3,12 +3,12 @@
 
 import { parseGoDuration } from "../../environment/go-duration.ts";
 import { controllerFlags } from "../../lab/controllers/flags.ts";
-import { type ProfileName, profileNamed, profileNames } from "../../lab/controllers/profiles.ts";
 import {
   heartbeatFlapGap,
   resyncStormCluster,
   throttledControllerCluster,
 } from "../../lab/incidents/write-up-clusters.ts";
+import { type ProfileName, profileNamed, profileNames } from "../../lab/versions/profiles.ts";
 import { contradictionsOf } from "../../lab/whatif/contradictions.ts";
 import { type InputKey, inputs } from "../../lab/whatif/inputs.ts";
 import type { Counts, Heartbeat, Question } from "../../lab/whatif/question.ts";

@@ -2,7 +2,7 @@
 // the rounds of every 30 s until 1.7, the label of headless services that was compared wrongly from
 // 1.16 until it was fixed in several patches, EndpointSlices, and since 1.35 another order of what is
 // published.
-import type { ProfileName } from "../../lab/controllers/profiles.ts";
+import type { ProfileName } from "../../lab/versions/profiles.ts";
 
 /** By minor version: the first patch that compares the label rightly (PR 94112). */
 const fixedIn: ReadonlyMap<number, number> = new Map([

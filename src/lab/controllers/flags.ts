@@ -2,7 +2,7 @@
 // the defaults of the chosen version. They are read once at the start of a run: changing one means a
 // new run, as for the real process.
 import { goDuration, parseGoDuration } from "../../environment/go-duration.ts";
-import type { Profile } from "./profiles/profile.ts";
+import type { Profile } from "../versions/profile.ts";
 
 export interface ControllerFlags {
   /** Tokens a second of each controller's own client. */

@@ -7,9 +7,9 @@ import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { LockReference } from "../../kube/leader/lease-record.ts";
 import { ClientGoElection } from "../leader/client-go-election.ts";
-import { electionForm } from "../version-formats/election-form.ts";
+import { electionForm } from "../versions/election-format.ts";
+import type { ProfileName } from "../versions/profiles.ts";
 import type { ControllerFlags, ResourceLock } from "./flags.ts";
-import type { ProfileName } from "./profiles.ts";
 
 export interface ControllersElectionOptions
   extends Pick<Environment, "clock" | "timers" | "random"> {

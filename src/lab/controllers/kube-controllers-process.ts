@@ -6,9 +6,9 @@ import type { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "../versions/profiles.ts";
 import type { ControllerFlags } from "./flags.ts";
 import { runControllerManager } from "./kube-controllers.ts";
-import { type ProfileName, profileNamed, userAgentOf } from "./profiles.ts";
 import type { AccountOptions } from "./started-controllers.ts";
 
 export interface ControllersProcessOptions {

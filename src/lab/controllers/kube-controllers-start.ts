@@ -2,8 +2,8 @@
 import { Gauge, type Registry } from "prom-client";
 import { type Klog, structured } from "../../components/klog.ts";
 import type { Clock } from "../../environment/clock.ts";
-import { componentForm } from "../version-formats/component-form.ts";
-import { type ProfileName, profileNamed } from "./profiles.ts";
+import { type ProfileName, profileNamed } from "../versions/profiles.ts";
+import { componentForm } from "../versions/version-formats.ts";
 
 export interface StartedControllers {
   readonly klog: Klog;

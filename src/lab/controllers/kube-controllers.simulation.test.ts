@@ -17,12 +17,12 @@ import type { KubeObject } from "../../apiserver/kube-object.ts";
 import { nodeKind } from "../../kube/kinds/node.ts";
 import { type Service, serviceKind } from "../../kube/kinds/service.ts";
 import { forEachSeed } from "../../simulation/seeds.ts";
+import { profileNamed } from "../versions/profiles.ts";
 import { subsetsOf } from "./endpoints/subsets.ts";
 import { labelsFor, readSlice } from "./endpointslices/published-slice.ts";
 import { sliceGroups } from "./endpointslices/slice-groups.ts";
 import { portsKey } from "./endpointslices/slice-ports.ts";
 import { type OwnedPod, ownedPodKind } from "./owned-pod.ts";
-import { profileNamed } from "./profiles.ts";
 import { wholeSlices } from "./whole-object.ts";
 
 const podsPath = "/api/v1/namespaces/default/pods";

@@ -8,7 +8,8 @@ import type { Environment } from "../../environment/environment.ts";
 import type { Listener } from "../../environment/network.ts";
 import { jitter } from "../../environment/random.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { componentForm } from "../version-formats/component-form.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "../versions/profiles.ts";
+import { componentForm } from "../versions/version-formats.ts";
 import { publishComponentPod } from "./component-pod.ts";
 import type { ControllerOptions } from "./controller.ts";
 import { ControllerClients } from "./controller-clients.ts";
@@ -18,7 +19,6 @@ import { ThrottlingLog } from "./klog/throttling-lines.ts";
 import { leadAlone } from "./kube-controllers-election.ts";
 import { countStart, noteControllers, noteStart } from "./kube-controllers-start.ts";
 import { listenForMetrics } from "./metrics-listener.ts";
-import { type ProfileName, profileNamed, userAgentOf } from "./profiles.ts";
 import {
   type AccountOptions,
   type ControllerName,

@@ -1,7 +1,7 @@
 // What in a question cannot be together, each with what would be right. Bounds of single values are
 // checked where they are read.
 import { controllerFlags } from "../controllers/flags.ts";
-import { profileNamed, profileNames } from "../controllers/profiles.ts";
+import { profileNamed, profileNames } from "../versions/profiles.ts";
 import { shortDuration } from "./inputs.ts";
 import { beatsPerSecond } from "./node-beats.ts";
 import type { Question } from "./question.ts";

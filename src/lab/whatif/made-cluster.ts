@@ -3,7 +3,7 @@
 
 import { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { simulate } from "../../simulation/simulation.ts";
-import type { ProfileName } from "../controllers/profiles.ts";
+import type { ProfileName } from "../versions/profiles.ts";
 import { ControlPlaneRun } from "./control-plane-run.ts";
 import { populationObjects, postStatuses } from "./population.ts";
 import type { RunProgress } from "./publishing-run.ts";

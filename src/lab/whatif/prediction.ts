@@ -1,7 +1,7 @@
 // The answer to a question, put together from runs of the same controllers: how long a resync takes
 // to drain, how long a change waits, what the API server is asked, what holds it up, and how nodes
 // are believed or given up.
-import { profileNamed } from "../controllers/profiles.ts";
+import { profileNamed } from "../versions/profiles.ts";
 import { bindingConstraint, type Constraint } from "./constraint.ts";
 import type { NodePrediction } from "./node-run.ts";
 import {

@@ -1,6 +1,6 @@
 // When a run looks, when its resync comes and how many changes it times: enough to know something,
 // few enough to change nothing, and within what a run may cost. Nothing here enters a result.
-import { profileNamed } from "../controllers/profiles.ts";
+import { profileNamed } from "../versions/profiles.ts";
 import type { Question } from "./question.ts";
 
 /** So many changes are timed in quiet times, and about so many during storms. */

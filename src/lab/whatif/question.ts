@@ -1,6 +1,6 @@
 // What is asked of a prediction: how large a cluster is and how its control plane is set. Both are
 // plain data with bounds, so that a question which makes no sense is refused before anything runs.
-import type { ProfileName } from "../controllers/profiles.ts";
+import type { ProfileName } from "../versions/profiles.ts";
 
 export interface Counts {
   readonly services: number;

@@ -1,7 +1,7 @@
 // The settings of a question as the flags of kube-controller-manager, by their real names: what a
 // run is started with, and what is printed for people to copy.
 import type { ControllerFlags } from "../controllers/flags.ts";
-import { type ProfileName, profileNamed } from "../controllers/profiles.ts";
+import { type ProfileName, profileNamed } from "../versions/profiles.ts";
 import type { Settings } from "./question.ts";
 
 /** Flags of the settings that the version has, and that do something in it. */

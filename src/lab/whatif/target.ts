@@ -2,7 +2,7 @@
 // order: a lower limit of requests, fewer workers, the version one has. Every try is a run of the
 // same cluster with the same chance; the answer is proved by its own run and by the failure of the
 // next cheaper settings.
-import { profileNames } from "../controllers/profiles.ts";
+import { profileNames } from "../versions/profiles.ts";
 import type { Laboratory } from "./laboratory.ts";
 import type { PublishingPrediction } from "./prediction.ts";
 import type { Question, Settings } from "./question.ts";

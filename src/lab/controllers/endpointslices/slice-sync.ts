@@ -4,13 +4,13 @@
 import { structured } from "../../../components/klog.ts";
 import { objectKey, splitObjectKey } from "../../../kube/kinds/kind.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
+import type { SliceRules } from "../../versions/profile.ts";
 import type { ControlledService } from "../controlled-service.ts";
 import type { ControllerOptions } from "../controller.ts";
 import { goTime, triggerTimeAnnotation } from "../endpoints/published.ts";
 import { type EventRecorder, referenceTo } from "../event-recorder.ts";
 import { podsOf } from "../memberships.ts";
 import type { OwnedPod } from "../owned-pod.ts";
-import type { SliceRules } from "../profiles/profile.ts";
 import { TriggerTimes } from "../trigger-times.ts";
 import type { WholeObject } from "../whole-object.ts";
 import {

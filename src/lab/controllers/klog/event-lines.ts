@@ -3,8 +3,8 @@
 // controller of today uses that. By these lines one sees in a log what `kubectl get events` forgot.
 
 import { type Klog, structured } from "../../../components/klog.ts";
+import type { EventLines } from "../../versions/profile.ts";
 import type { EventText, InvolvedObject } from "../event-recorder.ts";
-import type { EventLines } from "../profiles/profile.ts";
 
 export interface EventLogOptions {
   readonly klog: Klog;

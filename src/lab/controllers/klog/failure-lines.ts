@@ -2,7 +2,7 @@
 // it gives up one of its own and one of the library that takes errors nobody else does.
 
 import { structured } from "../../../components/klog.ts";
-import type { FailureLines } from "../profiles/profile.ts";
+import type { FailureLines } from "../../versions/profile.ts";
 
 export interface StructuredFailures {
   /** `endpoints-controller`. */

@@ -10,7 +10,7 @@ import { type Simulation, simulate } from "../../../simulation/simulation.ts";
 import { type Cluster, startCluster } from "../../cluster.ts";
 import { createService } from "../../incidents/heartbeat-flap/flap-service.ts";
 import { Ledger } from "../../kubelet/ledger.ts";
-import type { ProfileName } from "../profiles.ts";
+import type { ProfileName } from "../../versions/profiles.ts";
 
 interface World {
   readonly simulation: Simulation;

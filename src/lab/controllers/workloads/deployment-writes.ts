@@ -3,8 +3,8 @@
 import { type KubeClient, parseJson, StatusError } from "../../../kube/client/client.ts";
 import { type RawRecord, recordAt } from "../../../kube/kinds/fields.ts";
 import { collectionPath, objectPath } from "../../../kube/kinds/kind.ts";
+import type { Profile } from "../../versions/profile.ts";
 import { type EventRecorder, referenceTo } from "../event-recorder.ts";
-import type { Profile } from "../profiles/profile.ts";
 import {
   numberIn,
   type Revision,

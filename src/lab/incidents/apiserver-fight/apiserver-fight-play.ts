@@ -6,12 +6,12 @@ import { durationText } from "../../../environment/duration-text.ts";
 import { randomBetween } from "../../../environment/random.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import type { Cluster, ClusterServer } from "../../cluster.ts";
-import type { ProfileName } from "../../controllers/profiles.ts";
 import {
   type KubernetesServiceFlags,
   reconcileEveryMs,
 } from "../../kubernetes-service/kubernetes-service-reconciler.ts";
 import type { Tally } from "../../traffic/tally.ts";
+import type { ProfileName } from "../../versions/profiles.ts";
 import type { Series, TimelineEntry } from "../incident.ts";
 import { replicaNames, type SideName } from "../ingress-sides.ts";
 import { Scene } from "../scene.ts";

@@ -4,9 +4,9 @@
 import { elapsedMs } from "../../../environment/clock.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { type ClusterOptions, startCluster } from "../../cluster.ts";
-import type { ProfileName } from "../../controllers/profiles.ts";
 import type { HeartbeatGaps } from "../../kubelet/heartbeat-gaps.ts";
 import { Ledger } from "../../kubelet/ledger.ts";
+import type { ProfileName } from "../../versions/profiles.ts";
 import type { Stage } from "../stage.ts";
 import { FlapJournal, outageLengths } from "./flap-journal.ts";
 import { createService } from "./flap-service.ts";

@@ -1,6 +1,6 @@
 // The command line of an API server of the lab, in the real flags' names: what an operator reads off
 // its pod.
-import type { KubernetesServiceFlags } from "../kubernetes-service/kubernetes-service-reconciler.ts";
+import type { KubernetesServiceFlags } from "./kubernetes-service/kubernetes-service-reconciler.ts";
 
 export interface ApiServerCommandOptions {
   /** Where others reach it. */

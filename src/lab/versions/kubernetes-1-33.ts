@@ -1,7 +1,7 @@
 // Kubernetes 1.33.0. Unless said otherwise read in 1.33.0
 // pkg/controller/endpoint/endpoints_controller.go.
-import { structuredFailures } from "../klog/failure-lines.ts";
-import { nodeRules133 } from "../nodes/node-rules.ts";
+import { structuredFailures } from "../controllers/klog/failure-lines.ts";
+import { nodeRules133 } from "../controllers/nodes/node-rules.ts";
 import type { Profile } from "./profile.ts";
 
 export const kubernetes133: Profile = {

@@ -1,6 +1,6 @@
 // Kubernetes 1.36.0: as 1.33, but for what is said here. Unless said otherwise read in 1.36.0
 // pkg/controller/endpoint/endpoints_controller.go.
-import { structuredFailures } from "../klog/failure-lines.ts";
+import { structuredFailures } from "../controllers/klog/failure-lines.ts";
 import { kubernetes133 } from "./kubernetes-1-33.ts";
 import type { Profile } from "./profile.ts";
 

@@ -1,10 +1,10 @@
 // The versions of Kubernetes whose controllers the lab can be, by the name people type.
-import { kubernetes17 } from "./profiles/kubernetes-1-7.ts";
-import { kubernetes19 } from "./profiles/kubernetes-1-9.ts";
-import { kubernetes1173, kubernetes11713 } from "./profiles/kubernetes-1-17.ts";
-import { kubernetes133 } from "./profiles/kubernetes-1-33.ts";
-import { kubernetes136 } from "./profiles/kubernetes-1-36.ts";
-import type { Profile } from "./profiles/profile.ts";
+import { kubernetes17 } from "./kubernetes-1-7.ts";
+import { kubernetes19 } from "./kubernetes-1-9.ts";
+import { kubernetes1173, kubernetes11713 } from "./kubernetes-1-17.ts";
+import { kubernetes133 } from "./kubernetes-1-33.ts";
+import { kubernetes136 } from "./kubernetes-1-36.ts";
+import type { Profile } from "./profile.ts";
 
 export type ProfileName = "1.7" | "1.9" | "1.17.3" | "1.17.13" | "1.33" | "1.36";
 

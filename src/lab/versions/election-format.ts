@@ -2,8 +2,8 @@
 // pkg/client/leaderelection) leaderelection.go and cmd/kube-controller-manager/app/
 // controllermanager.go. All of them write sentences up to 1.33.
 import { structured } from "../../components/klog.ts";
-import type { ProfileName } from "../controllers/profiles.ts";
 import type { TryStep } from "../leader/client-go-election.ts";
+import type { ProfileName } from "./profiles.ts";
 
 export interface ElectionForm {
   /** Up to 1.9 two processes on one machine are the same candidate. */

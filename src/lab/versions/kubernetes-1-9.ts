@@ -1,7 +1,7 @@
 // Kubernetes 1.9.11: reads of the cache and no resync of its own (PR 47731), but neither the
 // headless label nor the trigger time, which came with 1.16 and 1.14. Unless said otherwise read in
 // 1.9.11 pkg/controller/endpoint/endpoints_controller.go.
-import { nodeRules19 } from "../nodes/node-rules.ts";
+import { nodeRules19 } from "../controllers/nodes/node-rules.ts";
 import { kubernetes17 } from "./kubernetes-1-7.ts";
 import type { Profile } from "./profile.ts";
 

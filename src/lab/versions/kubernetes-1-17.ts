@@ -3,7 +3,7 @@
 // service wrote it again; 1.17.13 compares without it (PR 94112). With that its API server ceased to
 // sort the subsets again, in an order that was not the controller's. Nothing else differs. Unless
 // said otherwise read in 1.17.3 pkg/controller/endpoint/endpoints_controller.go.
-import { nodeRules117 } from "../nodes/node-rules.ts";
+import { nodeRules117 } from "../controllers/nodes/node-rules.ts";
 import type { EndpointsRules, Profile } from "./profile.ts";
 
 const endpoints: EndpointsRules = {

@@ -9,8 +9,8 @@ import {
 import { exposition } from "../../components/exposition.ts";
 import { defaultMaxAgeMs, GoSummary } from "../../components/go-summary.ts";
 import { simulate } from "../../simulation/simulation.ts";
-import type { ProfileName } from "../controllers/profiles.ts";
-import { componentForm } from "./component-form.ts";
+import type { ProfileName } from "./profiles.ts";
+import { componentForm } from "./version-formats.ts";
 
 test("a page reads as Go's client writes it", async () => {
   const registry = new Registry();

@@ -1,10 +1,10 @@
 // What differs between versions of the controllers, as data: the code asks a profile and never a
 // version number. Every value says in which Kubernetes source it was read. Bugs that a version had
 // are part of its profile.
-import type { DeepHash } from "../deep-hash.ts";
-import type { SubsetTypes } from "../endpoints/subset-order.ts";
-import type { ControllerFlags } from "../flags.ts";
-import type { NodeRules } from "../nodes/node-rules.ts";
+import type { DeepHash } from "../controllers/deep-hash.ts";
+import type { SubsetTypes } from "../controllers/endpoints/subset-order.ts";
+import type { ControllerFlags } from "../controllers/flags.ts";
+import type { NodeRules } from "../controllers/nodes/node-rules.ts";
 
 export interface Profile {
   readonly name: string;

@@ -1,6 +1,6 @@
 // The differences between versions of kube-apiserver in the `kubernetes` service, as data. Every value
 // names the Kubernetes source it was read from.
-import type { ProfileName } from "../controllers/profiles.ts";
+import type { ProfileName } from "../versions/profiles.ts";
 
 /** `--endpoint-reconciler-type`. */
 export type ReconcilerType = "master-count" | "lease" | "none";

@@ -12,7 +12,7 @@ import {
 import type { RequestLinesForm } from "../../apiserver/journal/request-journal.ts";
 import type { TraceForm } from "../../apiserver/journal/request-trace.ts";
 import type { ClientMetricsForm } from "../controllers/client-metrics.ts";
-import type { ProfileName } from "../controllers/profiles.ts";
+import type { ProfileName } from "./profiles.ts";
 
 export interface ComponentForm {
   /** A set of metrics for each queue up to 1.13, one with a label since 1.14. */
