@@ -14,7 +14,6 @@ import type { AccountOptions } from "./controllers/started-controllers.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { runScheduler } from "./scheduler/scheduler.ts";
 import { type ProfileName, profileNamed, userAgentOf } from "./versions/profiles.ts";
-import { componentForm } from "./versions/version-formats.ts";
 
 export interface ControlPlaneOptions {
   /** Of one machine of the control plane: the first is 0. */
@@ -122,7 +121,7 @@ export class ControlPlane {
     const access = accessOf(scheduler);
     const { gitVersion, logs } = profileNamed(profile);
     const klog = this.#klogOf(scheduler, controlPlaneNode, new Klog(environment));
-    const line = componentForm(profile).lines.schedulerVersion;
+    const line = profileNamed(profile).formats.lines.schedulerVersion;
     if (line?.verbosity === 0) {
       const isStructured = logs === "structured";
       const text = isStructured

@@ -9,7 +9,7 @@ import type { RateLimiter } from "../../kube/workqueue/rate-limiter.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers, type Sync } from "../../kube/workqueue/workqueue-workers.ts";
 import type { FailureLines, Profile } from "../versions/profile.ts";
-import type { ComponentForm } from "../versions/version-formats.ts";
+import type { VersionFormats } from "../versions/version-formats.ts";
 import type { ControllerFlags } from "./flags.ts";
 import type { Informers } from "./informers.ts";
 import { namedQueueMetrics } from "./named-queue-metrics.ts";
@@ -23,7 +23,7 @@ export interface ControllerOptions
   readonly klog: Klog;
   readonly registry: Registry;
   /** How the version names the metrics of its queues; `labelled` unless given. */
-  readonly queueMetrics?: ComponentForm["queues"];
+  readonly queueMetrics?: VersionFormats["queues"];
 }
 
 export interface ControllerLoop {

@@ -7,8 +7,7 @@ import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { LockReference } from "../../kube/leader/lease-record.ts";
 import { ClientGoElection } from "../leader/client-go-election.ts";
-import { electionForm } from "../versions/election-format.ts";
-import type { ProfileName } from "../versions/profiles.ts";
+import { type ProfileName, profileNamed } from "../versions/profiles.ts";
 import type { ControllerFlags, ResourceLock } from "./flags.ts";
 
 export interface ControllersElectionOptions
@@ -41,7 +40,7 @@ export async function leadAlone(
   signal: AbortSignal,
 ): Promise<void> {
   const { flags, klog, hostName, random } = options;
-  const form = electionForm(options.profile);
+  const form = profileNamed(options.profile).election;
   const resourceLock = flags["leader-elect-resource-lock"];
   const setLeading = form.hasGauge ? leaderGauge(options.registry) : () => undefined;
   /** Never rejects: what the work failed with is kept until the election is over. */
@@ -82,7 +81,7 @@ export async function leadAlone(
 }
 
 function noteLost({ klog, profile }: ControllersElectionOptions): void {
-  const { notRenewed, lost } = electionForm(profile);
+  const { notRenewed, lost } = profileNamed(profile).election;
   const { line, text } = notRenewed(description);
   klog.write("I", `${file}:${line}`, text);
   klog.write(lost.severity, lost.source, lost.text);

@@ -3,7 +3,6 @@ import { Gauge, type Registry } from "prom-client";
 import { type Klog, structured } from "../../components/klog.ts";
 import type { Clock } from "../../environment/clock.ts";
 import { type ProfileName, profileNamed } from "../versions/profiles.ts";
-import { componentForm } from "../versions/version-formats.ts";
 
 export interface StartedControllers {
   readonly klog: Klog;
@@ -12,7 +11,7 @@ export interface StartedControllers {
 
 export function noteStart({ klog, profile }: StartedControllers): void {
   const { gitVersion, logs } = profileNamed(profile);
-  const { lines } = componentForm(profile);
+  const { lines } = profileNamed(profile).formats;
   const text =
     logs === "sentences"
       ? `Version: ${gitVersion}`
@@ -22,7 +21,7 @@ export function noteStart({ klog, profile }: StartedControllers): void {
 
 /** One line for each controller, when it leads. */
 export function noteControllers({ klog, profile }: StartedControllers): void {
-  const { controllerStarted, controllers } = componentForm(profile).lines;
+  const { controllerStarted, controllers } = profileNamed(profile).formats.lines;
   const isStructured = profileNamed(profile).logs === "structured";
   for (const controller of controllers) {
     const text = isStructured

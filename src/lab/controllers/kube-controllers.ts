@@ -9,7 +9,6 @@ import type { Listener } from "../../environment/network.ts";
 import { jitter } from "../../environment/random.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type ProfileName, profileNamed, userAgentOf } from "../versions/profiles.ts";
-import { componentForm } from "../versions/version-formats.ts";
 import { publishComponentPod } from "./component-pod.ts";
 import type { ControllerOptions } from "./controller.ts";
 import { ControllerClients } from "./controller-clients.ts";
@@ -145,7 +144,7 @@ async function runAll(
   const resyncMs = resyncFactor === undefined ? drawnMs : minResyncMs * resyncFactor;
   const client = clients.for("shared-informers");
   const informers = new Informers({ ...environment, client, cluster, resyncMs });
-  const queueMetrics = componentForm(options.profile).queues;
+  const queueMetrics = profileNamed(options.profile).formats.queues;
   const shared = { ...environment, informers, flags, profile, klog, registry, queueMetrics };
   const optionsFor = (name: string, factor = { qps: 1, burst: 1 }): ControllerOptions => ({
     ...shared,
@@ -211,6 +210,6 @@ function controllerClients(
     limit: { qps: flags["kube-api-qps"], burst: flags["kube-api-burst"] },
     onThrottled: throttlingLog.report,
     registry,
-    metricsForm: componentForm(options.profile).clients,
+    metricsForm: profileNamed(options.profile).formats.clients,
   });
 }

@@ -1,11 +1,10 @@
-// How the leader election of each version behaves and what it logs: client-go's (in 1.7 still
-// pkg/client/leaderelection) leaderelection.go and cmd/kube-controller-manager/app/
-// controllermanager.go. All of them write sentences up to 1.33.
+// The leader election of a version and its log lines: leaderelection.go of client-go (in 1.7
+// pkg/client/leaderelection) and cmd/kube-controller-manager/app/controllermanager.go. The values are in
+// the files of the versions; here are the lines that versions share.
 import { structured } from "../../components/klog.ts";
 import type { TryStep } from "../leader/client-go-election.ts";
-import type { ProfileName } from "./profiles.ts";
 
-export interface ElectionForm {
+export interface ElectionFormat {
   /** Up to 1.9 two processes on one machine are the same candidate. */
   readonly identity: "host" | "host-and-uuid";
   readonly waitsFor: "own duration" | "recorded duration";
@@ -14,13 +13,13 @@ export interface ElectionForm {
   readonly acquired: (lock: string) => ElectionLine;
   readonly notRenewed: (lock: string) => ElectionLine;
   readonly failed: (at: TryStep, lock: string, error: string) => FailedLine;
-  /** What the process writes last. */
+  /** The last line of the process. */
   readonly lost: {
     readonly source: string;
     readonly severity: "E" | "F";
     readonly text: string;
   };
-  /** Whether a metric says who leads: since 1.16. */
+  /** Whether a metric shows the leader: since 1.16. */
   readonly hasGauge: boolean;
 }
 
@@ -31,15 +30,15 @@ export interface ElectionLine {
 
 export interface FailedLine extends ElectionLine {
   readonly severity: "I" | "E";
-  /** From which on it is logged. */
+  /** Logged at this verbosity and above. */
   readonly verbosity: number;
 }
 
-function acquired(line: number): ElectionForm["acquired"] {
+export function acquired(line: number): ElectionFormat["acquired"] {
   return (lock) => ({ line, text: `successfully acquired lease ${lock}` });
 }
 
-function failed(lines: Readonly<Record<TryStep, number>>): ElectionForm["failed"] {
+export function failed(lines: Readonly<Record<TryStep, number>>): ElectionFormat["failed"] {
   return (at, lock, error) => ({
     line: lines[at],
     text: failedText(at, lock, error),
@@ -61,85 +60,8 @@ function failedText(at: TryStep, lock: string, error: string): string {
   }
 }
 
-const kubernetes17: ElectionForm = {
-  identity: "host",
-  waitsFor: "own duration",
-  renewsUnread: false,
-  attempting: () => ({ line: 179, text: "attempting to acquire leader lease..." }),
-  acquired: acquired(189),
-  notRenewed: (lock) => ({ line: 208, text: `failed to renew lease ${lock}` }),
-  failed: failed({ read: 229, create: 233, update: 263, "unread update": 263 }),
-  lost: { source: "controllermanager.go:220", severity: "F", text: "leaderelection lost" },
-  hasGauge: false,
-};
-
-const kubernetes19: ElectionForm = {
-  ...kubernetes17,
-  attempting: () => ({ line: 174, text: "attempting to acquire leader lease..." }),
-  acquired: acquired(184),
-  notRenewed: (lock) => ({
-    line: 203,
-    text: `failed to renew lease ${lock}: timed out waiting for the condition`,
-  }),
-  failed: failed({ read: 224, create: 228, update: 258, "unread update": 258 }),
-  lost: { source: "controllermanager.go:194", severity: "F", text: "leaderelection lost" },
-};
-
-const kubernetes117: ElectionForm = {
-  identity: "host-and-uuid",
-  waitsFor: "own duration",
-  renewsUnread: false,
-  attempting: (lock) => ({ line: 242, text: `attempting to acquire leader lease  ${lock}...` }),
-  acquired: acquired(252),
-  notRenewed: (lock) => ({
-    line: 288,
-    text: `failed to renew lease ${lock}: failed to tryAcquireOrRenew context deadline exceeded`,
-  }),
-  failed: failed({ read: 331, create: 335, update: 367, "unread update": 367 }),
-  lost: { source: "controllermanager.go:279", severity: "F", text: "leaderelection lost" },
-  hasGauge: true,
-};
-
-const kubernetes133: ElectionForm = {
-  identity: "host-and-uuid",
-  waitsFor: "recorded duration",
-  renewsUnread: true,
-  attempting: (lock) => ({ line: 257, text: `attempting to acquire leader lease ${lock}...` }),
-  acquired: acquired(271),
-  notRenewed: (lock) => ({
-    line: 297,
-    text: `failed to renew lease ${lock}: context deadline exceeded`,
-  }),
-  failed: failed({ read: 436, create: 440, update: 472, "unread update": 429 }),
-  lost: {
-    source: "controllermanager.go:340",
-    severity: "E",
-    text: structured("leaderelection lost", {}),
-  },
-  hasGauge: true,
-};
-
-const kubernetes136: ElectionForm = {
-  ...kubernetes133,
-  attempting: (lock) => ({
-    line: 258,
-    text: structured("Attempting to acquire leader lease...", { lock }),
-  }),
-  acquired: (lock) => ({ line: 272, text: structured("Successfully acquired lease", { lock }) }),
-  notRenewed: (lock) => ({
-    line: 304,
-    text: structured("Failed to renew lease", { lock, err: "context deadline exceeded" }),
-  }),
-  failed: failed136,
-  lost: {
-    source: "controllermanager.go:413",
-    severity: "E",
-    text: structured("leaderelection lost/stopped", {}),
-  },
-};
-
 /** klog's Error names the error before the other values. */
-function failed136(at: TryStep, lock: string, err: string): FailedLine {
+export function failed136(at: TryStep, lock: string, err: string): FailedLine {
   const asError = (line: number, message: string): FailedLine => ({
     line,
     text: structured(message, { err, lock }),
@@ -158,17 +80,4 @@ function failed136(at: TryStep, lock: string, err: string): FailedLine {
       return { line: 454, text: structured(message, { lock, err }), severity: "I", verbosity: 2 };
     }
   }
-}
-
-const forms: Readonly<Record<ProfileName, ElectionForm>> = {
-  "1.7": kubernetes17,
-  "1.9": kubernetes19,
-  "1.17.3": kubernetes117,
-  "1.17.13": kubernetes117,
-  "1.33": kubernetes133,
-  "1.36": kubernetes136,
-};
-
-export function electionForm(name: ProfileName): ElectionForm {
-  return forms[name];
 }
