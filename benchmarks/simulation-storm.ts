@@ -2,8 +2,8 @@
 // headless, a controller manager of 1.17.3, and two resyncs that write each of those once. A run in
 // which they did not is no good figure.
 import { startCluster } from "../src/lab/cluster.ts";
-import { StormMeter } from "../src/lab/incidents/resync-storm/resync-storm-meter.ts";
-import { crowdObjects } from "../src/lab/incidents/resync-storm/resync-storm-objects.ts";
+import { fillerObjects } from "../src/lab/incidents/resync-storm/settings.ts";
+import { StormCounters } from "../src/lab/incidents/resync-storm/storm.ts";
 import { Ledger } from "../src/lab/kubelet/ledger.ts";
 import { simulate } from "../src/simulation/simulation.ts";
 
@@ -31,7 +31,7 @@ const realNow = performance.now.bind(performance);
 export function runStorm(progress: (step: string) => void): Promise<StormRunFigures> {
   const startedAt = realNow();
   return simulate({ seed: 1 }, async (simulation) => {
-    const meter = new StormMeter(() => simulation.now());
+    const counters = new StormCounters(() => simulation.now());
     const cluster = await startCluster({
       name: "blue",
       environmentOf: (part) => simulation.host(part),
@@ -43,15 +43,15 @@ export function runStorm(progress: (step: string) => void): Promise<StormRunFigu
       profile: "1.17.3",
       flags: { "leader-elect": false },
       resyncFactor,
-      objects: crowdObjects({ services, headless }),
-      observers: [meter.requests],
+      objects: fillerObjects({ services, headless }),
+      observers: [counters.requests],
     });
     let stormSeconds = 0;
     for (let hour = 1; hour <= virtualHours; hour += 1) {
       const hourStartedAt = realNow();
       await simulation.sleep(hourMs);
       if (resyncHours.some((one) => one === hour)) {
-        checkStorm(meter, simulation.now() - hourMs);
+        checkStorm(counters, simulation.now() - hourMs);
         stormSeconds += (realNow() - hourStartedAt) / 1000;
         progress(`storm, virtual hour ${hour} of ${virtualHours}`);
       }
@@ -66,8 +66,8 @@ export function runStorm(progress: (step: string) => void): Promise<StormRunFigu
   });
 }
 
-function checkStorm(meter: StormMeter, sinceMs: number): void {
-  const { requests, keys } = meter.window(sinceMs);
+function checkStorm(counters: StormCounters, sinceMs: number): void {
+  const { requests, keys } = counters.window(sinceMs);
   if (requests !== headless || keys !== headless) {
     throw new Error(`a resync made ${requests} PUTs of ${keys} objects, not ${headless}`);
   }

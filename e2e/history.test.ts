@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { History } from "../src/history/history.ts";
-import { record, stuckRecord } from "../src/history/history-world.contract.ts";
+import { record, stuckRecord } from "../tests/history/history-world.ts";
 
 const environment = nodeEnvironment({ log: { level: () => "error" } });
 const { files, processes, clock } = environment;

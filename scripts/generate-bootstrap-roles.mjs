@@ -11,21 +11,19 @@ const after = (label) => label.slice(label.indexOf(mark) + mark.length);
 
 const roles = items.filter(({ kind }) => kind.endsWith("Role")).map(roleOf);
 const bindings = items.filter(({ kind }) => kind.endsWith("Binding")).map(bindingOf);
-const file = new URL("../src/apiserver/access/bootstrap-roles.generated.ts", import.meta.url);
+const file = new URL("../src/apiserver/access/bootstrap-roles.json", import.meta.url);
+const lines = (list) => list.map((one) => `    ${JSON.stringify(one)}`).join(",\n");
 writeFileSync(
   file,
-  `// Made by scripts/generate-bootstrap-roles.mjs from a kube-apiserver ${version}; do not edit.
-// biome-ignore-all format: generated
-// biome-ignore-all lint: generated
-import type { BootstrapBinding, BootstrapRole } from "./bootstrap-policy.ts";
-
-export const bootstrapRoles: readonly BootstrapRole[] = [
-${roles.map((role) => `  ${JSON.stringify(role)},`).join("\n")}
-];
-
-export const bootstrapBindings: readonly BootstrapBinding[] = [
-${bindings.map((binding) => `  ${JSON.stringify(binding)},`).join("\n")}
-];
+  `{
+  "madeFrom": "kube-apiserver ${version}",
+  "roles": [
+${lines(roles)}
+  ],
+  "bindings": [
+${lines(bindings)}
+  ]
+}
 `,
 );
 

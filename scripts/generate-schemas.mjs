@@ -1,4 +1,4 @@
-// Writes src/apiserver/kinds/schemas.generated.ts from what Kubernetes publishes: the OpenAPI v3
+// Writes src/apiserver/kinds/schemas.json from what Kubernetes publishes: the OpenAPI v3
 // documents (field names, types, list keys, merge keys) and the tags of the Go types (protobuf
 // numbers, which zero values are left out). Only facts are taken, no prose. Needs Go once, to
 // download the modules: `node scripts/generate-schemas.mjs`.
@@ -100,9 +100,7 @@ for (const [document, names] of Object.entries(roots)) {
     addType(name, definitions);
   }
 }
-const target = fileURLToPath(
-  new URL("../src/apiserver/kinds/schemas.generated.ts", import.meta.url),
-);
+const target = fileURLToPath(new URL("../src/apiserver/kinds/schemas.json", import.meta.url));
 writeFileSync(target, render(table));
 process.stdout.write(`${Object.keys(table).length} types written to ${target}\n`);
 
@@ -245,29 +243,25 @@ function convertArray(property, definitions) {
   };
 }
 
+/** JSON with one line a field, so that a difference between two versions can be read. */
 function render(types) {
-  const lines = [
-    `// Made by scripts/generate-schemas.mjs from ${module}; do not edit.`,
-    "// biome-ignore-all format: generated",
-    "// biome-ignore-all lint: generated",
-    'import type { SchemaTable } from "./schema.ts";',
-    "",
-    "export const schemas: SchemaTable = {",
-  ];
-  for (const name of Object.keys(types).sort()) {
-    const { fields, required, atomic } = types[name];
-    lines.push(`  ${JSON.stringify(name)}: {`);
-    if (required !== undefined) {
-      lines.push(`    required: ${JSON.stringify(required)},`);
-    }
-    if (atomic) {
-      lines.push("    atomic: true,");
-    }
-    lines.push("    fields: {");
-    for (const [field, schema] of Object.entries(fields)) {
-      lines.push(`      ${JSON.stringify(field)}: ${JSON.stringify(schema)},`);
-    }
-    lines.push("    },", "  },");
-  }
-  return [...lines, "};", ""].join("\n");
+  const rendered = Object.keys(types)
+    .sort()
+    .map((name) => `    ${JSON.stringify(name)}: ${renderType(types[name])}`);
+  return `{\n  "madeFrom": ${JSON.stringify(module)},\n  "types": {\n${rendered.join(",\n")}\n  }\n}\n`;
+}
+
+function renderType({ fields, required, atomic }) {
+  const lines = Object.entries(fields).map(
+    ([field, schema]) => `        ${JSON.stringify(field)}: ${JSON.stringify(schema)}`,
+  );
+  return [
+    "{\n",
+    required === undefined ? "" : `      "required": ${JSON.stringify(required)},\n`,
+    atomic ? '      "atomic": true,\n' : "",
+    lines.length === 0
+      ? '      "fields": {}\n'
+      : `      "fields": {\n${lines.join(",\n")}\n      }\n`,
+    "    }",
+  ].join("");
 }

@@ -3,7 +3,7 @@
 // wrong.
 import type { Terminal } from "../../src/environment/terminal.ts";
 
-/** The meanings that `src/cli/paint.ts` gives to colours; `plain` is everything else. */
+/** The meanings that `src/cli/terminal/paint.ts` gives to colours; `plain` is everything else. */
 export type Style = "plain" | "strong" | "lockstep" | "secondary" | "late" | "failed";
 
 /** Neighbours of one style are one run. */

@@ -1,21 +1,21 @@
 // `lockstep watch` beside the incident `resync-storm` in its small form, in virtual time: what
 // docs/watch.md shows. Stock replicas say what they route to and write access logs, as a real
 // ingress-nginx does; the same seed gives the same screen, to the last digit.
-
-// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
-import "@kubernetes/client-node";
 import { PeerAddresses } from "../../src/apiserver/audit/peer-addresses.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Environment } from "../../src/environment/environment.ts";
 import type { Files } from "../../src/environment/files.ts";
-import { replicaNames, statusPort, stockBackend } from "../../src/lab/incidents/ingress-sides.ts";
-import { playResyncStorm } from "../../src/lab/incidents/resync-storm/resync-storm.ts";
-import { liveCluster } from "../../src/lab/incidents/resync-storm/resync-storm-options.ts";
-import type { Invitation, Stage } from "../../src/lab/incidents/stage.ts";
+import { replicaNames, statusPort, stockBackend } from "../../src/lab/comparison/side.ts";
+import { playResyncStorm } from "../../src/lab/incidents/resync-storm/play.ts";
+import { liveSettings } from "../../src/lab/incidents/resync-storm/settings.ts";
+import type { ObservablePlay, Stage } from "../../src/lab/incidents/stage.ts";
 import { VirtualStages } from "../../src/lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../../src/lab/kubeconfig.ts";
 import { ProxyAccess } from "../../src/lab/saved/proxy-access.ts";
 import { DocsTerminal, type Line, textOf } from "./docs-terminal.ts";
+
+// The kubeconfig reader loads this at its first use, which virtual time cannot wait for.
+import "@kubernetes/client-node";
 
 /** With it every change of the release in the storm is still awaited when the picture is taken. */
 const seed = 4;
@@ -61,7 +61,7 @@ export async function watchRun(): Promise<WatchRun> {
   try {
     await playResyncStorm((play) => stages.open((stage) => play(watched(stage, terminals, take))), {
       fix: false,
-      cluster: () => liveCluster,
+      settings: () => liveSettings,
     });
   } catch (error) {
     if (error !== enough) throw error;
@@ -85,7 +85,7 @@ function watched(stage: Stage, terminals: readonly DocsTerminal[], take: () => v
   return {
     ...stage,
     environmentOf: (name) => logged.get(name) ?? stage.environmentOf(name),
-    invite: (invitation) => {
+    onObservable: (invitation) => {
       for (const terminal of terminals) void watch(own, terminal, invitation);
     },
     say: (step) => {
@@ -126,7 +126,7 @@ function withAccessLog({ environment, files, name, peers }: LoggedProxy): Enviro
 async function watch(
   environment: Environment,
   terminal: DocsTerminal,
-  { access, proxies }: Invitation,
+  { access, proxies }: ObservablePlay,
 ): Promise<void> {
   const { files } = environment;
   const { name, server } = access;

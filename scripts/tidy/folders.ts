@@ -86,17 +86,3 @@ export const ambientAllowed = ["src/environment/node/", "src/simulation/", "src/
 
 /** Decisions are functions of what is known: nothing here waits. */
 export const pureFolders = ["src/decide/", "src/doctor/rules/"];
-
-/**
- * Fixtures that still bear the name of a contract suite. They move to tests/ when the folders that
- * use them do, and then this list goes: an entry without such a fixture is an error.
- */
-export const misnamedFixtures = [
-  "src/blame/",
-  "src/cli/cluster-servers.contract.ts",
-  "src/cli/watch/",
-  "src/environment/recorded-terminal.contract.ts",
-  "src/history/",
-  "src/kube/reflector/reflector-servers.contract.ts",
-  "src/observe/",
-];

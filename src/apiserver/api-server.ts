@@ -45,8 +45,8 @@ import { preloadObjects } from "./preloaded-objects.ts";
 import { ResourceStores } from "./resource-stores.ts";
 import { whenStorageAnswers } from "./storage/patient-start.ts";
 import type { Storage } from "./storage/storage.ts";
+import { Allocator } from "./verbs/allocator.ts";
 import type { Backend } from "./verbs/backend.ts";
-import { ServiceAllocator } from "./verbs/service-allocator.ts";
 
 export interface ApiServerOptions {
   readonly clock: Clock;
@@ -139,7 +139,7 @@ export class ApiServer {
         return [host, new ResourceStores(this.#kinds.all, apart)];
       }),
     );
-    const allocator = new ServiceAllocator({ storage, random });
+    const allocator = new Allocator({ storage, random });
     const backendOf = (stores: ResourceStores): Backend => ({
       clock,
       random,

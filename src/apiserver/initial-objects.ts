@@ -4,6 +4,7 @@ import { namespaceKind } from "./kinds/cluster.ts";
 import { groupVersion } from "./kinds/resource-kind.ts";
 import type { Backend } from "./verbs/backend.ts";
 import { createObject } from "./verbs/create.ts";
+import { serverContext } from "./verbs/request-context.ts";
 
 const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
@@ -11,11 +12,10 @@ const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 export async function ensureInitialObjects(backend: Backend): Promise<void> {
   for (const name of namespaces) {
     try {
-      await createObject(backend, {
+      await createObject(backend, serverContext, {
         kind: namespaceKind,
         namespace: undefined,
         object: { apiVersion: groupVersion(namespaceKind), kind: "Namespace", metadata: { name } },
-        dryRun: false,
       });
     } catch (error) {
       if (!(error instanceof ApiError) || error.reason !== "AlreadyExists") {

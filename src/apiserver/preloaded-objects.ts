@@ -11,6 +11,7 @@ import type { KubeObject } from "./kube-object.ts";
 import { asKubeObject } from "./verbs/api-object.ts";
 import type { Backend } from "./verbs/backend.ts";
 import { createObject } from "./verbs/create.ts";
+import { serverContext } from "./verbs/request-context.ts";
 import { updateObject } from "./verbs/update.ts";
 
 /** What a namespaced object without a namespace means, as to kubectl. */
@@ -50,11 +51,11 @@ export async function preloadObjects(
     const namespace = kind.namespaced ? given || defaultNamespace : undefined;
     const { status } = object;
     try {
-      const { metadata } = await createObject(backend, { kind, namespace, object, dryRun: false });
+      const { metadata } = await createObject(backend, serverContext, { kind, namespace, object });
       if (status === undefined) continue;
       const next = (current: KubeObject) => ({ ...structuredClone(current), status });
       const { name } = metadata;
-      await updateObject(backend, { kind, namespace, name, dryRun: false, part: "status", next });
+      await updateObject(backend, serverContext, { kind, namespace, name, part: "status", next });
     } catch (error) {
       const isThere = error instanceof ApiError && error.reason === "AlreadyExists";
       if (!keepsExisting || !isThere) throw error;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { at, pod } from "../../tests/blame/blame-world.ts";
 import { selects } from "../sources/service-pods.ts";
-import { at, pod } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
 
 const seen = { atMs: at(1), isWatched: true, afterMs: undefined };

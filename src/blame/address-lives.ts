@@ -1,6 +1,6 @@
-// Who had an address when: the lives of all pods that the evidence shows, by address and by uid. An
-// address passes from pod to pod, so the question is always about an instant. Bounded: beyond the
-// limit the pods heard of first are forgotten, and counted.
+// The history of every pod in the evidence, by address and by uid. An address passes from pod to
+// pod, so each lookup is for an instant. Bounded: above the limit the pods that appeared first in
+// the evidence are dropped, and counted.
 import type { StringMap } from "../kube/kinds/intern.ts";
 import { type NamespacePlace, placeKey } from "./coverage.ts";
 import { LivesByLabel } from "./lives-by-label.ts";
@@ -8,7 +8,7 @@ import type { PodFacts } from "./pod-facts.ts";
 import { type Moment, momentsBetween, type Seen, shownMs, wentAt } from "./pod-life.ts";
 import type { Span } from "./span.ts";
 
-export interface PodLife {
+export interface PodHistory {
   readonly cluster: string;
   /** As it was last seen. */
   readonly facts: PodFacts;
@@ -22,7 +22,7 @@ export interface PodLife {
   readonly forgottenUntilMs: number;
 }
 
-interface KnownLife extends PodLife {
+interface KnownLife extends PodHistory {
   facts: PodFacts;
   moments: Moment[];
   forgottenUntilMs: number;
@@ -40,7 +40,7 @@ interface KnownLife extends PodLife {
 /** At some 1 kB each half a GB: a month of a cluster with ten thousand new pods a day. */
 const defaultLivesMax = 500_000;
 
-/** What counts as one of them; a pod with thousands of labels counts as many. */
+/** The size of one history for the limit; a pod with thousands of labels counts as several. */
 const lifeBytes = 1_000;
 
 /** Some of each, as they are in memory. */
@@ -56,7 +56,7 @@ const livesPerAddressMax = 1_000;
 
 export class AddressLives {
   readonly #livesMax: number;
-  /** By uid, in the order in which they were first heard of. */
+  /** By uid, in the order in which they first appeared. */
   readonly #lives = new Map<string, KnownLife>();
   /** Those that are to be forgotten next, once that has begun; it passes over what is gone. */
   #oldest: Iterator<readonly [uid: string, life: KnownLife]> | undefined;
@@ -95,7 +95,7 @@ export class AddressLives {
     life.lastList = list;
     // Of two who recorded at the same time the second tells again what is known.
     if (life.factsList !== list && seen.atMs < life.lastSeenMs) return;
-    if (life.isGone && seen.atMs > life.lastSeenMs) this.#unbury(life);
+    if (life.isGone && seen.atMs > life.lastSeenMs) this.#markPresent(life);
     const isFirst = life.moments.length === 0 && life.facts === facts;
     this.#momentsDropped += note(
       life,
@@ -116,7 +116,7 @@ export class AddressLives {
 
   gone(uid: string, seen: Seen): void {
     const life = this.#lives.get(uid);
-    if (life !== undefined) this.#bury(life, seen);
+    if (life !== undefined) this.#markDeleted(life, seen);
   }
 
   /** A list was whole: pods that neither it nor anything later named are gone by then. */
@@ -128,33 +128,33 @@ export class AddressLives {
         if (life.lastList >= list) continue;
         // Another recording, of a later time, may have been read before.
         if (life.lastSeenMs > seen.atMs) continue;
-        this.#bury(life, { ...seen, afterMs: seen.afterMs ?? life.lastSeenMs });
+        this.#markDeleted(life, { ...seen, afterMs: seen.afterMs ?? life.lastSeenMs });
       }
     }
   }
 
   /** Those that may have had the address by then, whether they still have it or not. */
-  at(address: string, instant: Span): readonly PodLife[] {
+  at(address: string, instant: Span): readonly PodHistory[] {
     return (this.#byAddress.get(address) ?? []).filter((life) => appearedMs(life) <= instant.toMs);
   }
 
   /** The only pod that ever had the address; undefined when there are none or several. */
-  onlyAt(address: string): PodLife | undefined {
+  onlyAt(address: string): PodHistory | undefined {
     const lives = this.#byAddress.get(address) ?? [];
     return lives.length === 1 ? lives[0] : undefined;
   }
 
   /** The first pod that had the address at all, ever. */
-  everAt(address: string): PodLife | undefined {
+  everAt(address: string): PodHistory | undefined {
     return this.#byAddress.get(address)?.[0];
   }
 
-  byUid(uid: string): PodLife | undefined {
+  byUid(uid: string): PodHistory | undefined {
     return this.#lives.get(uid);
   }
 
   /** Every pod that ever was there and has these labels. */
-  selected(place: NamespacePlace, selector: StringMap): readonly PodLife[] {
+  selected(place: NamespacePlace, selector: StringMap): readonly PodHistory[] {
     const key = placeKey(place);
     const there = this.#byPlace.get(key);
     return there === undefined ? [] : this.#byLabel.selected(key, there, selector);
@@ -189,8 +189,8 @@ export class AddressLives {
     return lives;
   }
 
-  #bury(life: KnownLife, seen: Seen): void {
-    bury(life, seen);
+  #markDeleted(life: KnownLife, seen: Seen): void {
+    markDeleted(life, seen);
     this.#leave(life);
   }
 
@@ -203,7 +203,7 @@ export class AddressLives {
   }
 
   /** A list that was taken for whole lacked it, such as one of a few names: no pod comes back. */
-  #unbury(life: KnownLife): void {
+  #markPresent(life: KnownLife): void {
     life.isGone = false;
     life.moments = life.moments.filter(isNotDeletion);
     this.#presentAt(life).add(life);
@@ -252,18 +252,17 @@ export class AddressLives {
   }
 }
 
-/** Where a pod is or was. */
-export function placeOf({ cluster, facts }: PodLife): NamespacePlace {
+export function placeOf({ cluster, facts }: PodHistory): NamespacePlace {
   return { cluster, namespace: facts.namespace };
 }
 
-function bury(life: KnownLife, seen: Seen): void {
+function markDeleted(life: KnownLife, seen: Seen): void {
   if (life.isGone) return;
   life.isGone = true;
   life.lastSeenMs = Math.max(life.lastSeenMs, seen.atMs);
   const went = wentAt(seen);
   const asked = life.moments.findLast(({ what }) => what === "terminating");
-  // Nobody deletes a pod before its deletion is asked for.
+  // A pod cannot go before its deletion is requested.
   const fromMs = Math.min(Math.max(went.fromMs, asked?.at.fromMs ?? went.fromMs), went.toMs);
   const at = { fromMs, toMs: went.toMs };
   note(life, [{ what: "deleted", at, shownMs: shownMs(at, seen) }]);
@@ -316,6 +315,6 @@ function isNotDeletion({ what }: Moment): boolean {
   return what !== "deleted";
 }
 
-function appearedMs({ moments }: PodLife): number {
+function appearedMs({ moments }: PodHistory): number {
   return moments.find(({ what }) => what === "appeared")?.at.fromMs ?? Infinity;
 }

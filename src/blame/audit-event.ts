@@ -46,7 +46,7 @@ export function auditedWrite(event: RawRecord): AuditedWrite | undefined {
 
 const writes: ReadonlySet<string> = new Set(["create", "update", "patch", "delete"]);
 
-/** It was asked to end and has time to: the object stays until somebody deletes it for good. */
+/** Deletion was requested with a grace period: the object stays until it is removed. */
 function isEnding(object: RawRecord): boolean {
   const metadata = recordAt(object, "metadata");
   const graceSeconds = optionalNumber(metadata, "deletionGracePeriodSeconds") ?? 0;

@@ -1,10 +1,10 @@
-// Whatever the input is, the memory and the steps that it takes are bounded, and what was left out is
-// counted. Counted here, not timed.
+// Memory and steps are bounded for every input, and everything that is left out is counted. These
+// tests count steps and do not measure time.
 import { describe, expect, test } from "vitest";
+import { at, pod, service, slice } from "../../tests/blame/blame-world.ts";
 import { AccessLogParser } from "../access-log/access-log-parser.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
 import { changeLine, listedLine, runLine } from "../recording/recording-line.ts";
-import { at, pod, service, slice } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
 import { RecordingReader } from "./recording-reader.ts";
@@ -90,7 +90,7 @@ describe("of evidence", () => {
     expect(judged(evidence, 3_100, ["10.0.0.1:8080"]).cause).toBe("stale");
   });
 
-  test("an address that passed through more pods than anybody asks for keeps the last ones", () => {
+  test("an address that passed through more pods than the limit keeps the last ones", () => {
     const evidence = new Evidence();
     for (let number = 0; number < 1_500; number += 1) {
       const object = pod({ name: `web-${number}`, readySince: number });

@@ -40,7 +40,7 @@ export interface BlamedLog {
   readonly rescued: number;
   /** Judged requests of which not every try was. */
   readonly withTriesLeftOut: number;
-  /** Whether the log's times are the clusters', at the end. */
+  /** Whether the clock of the log agrees with the clusters, known at the end. */
   readonly clock: ProxyClock;
   /** Judged requests of which the log does not say when they were sent, or by which zone. */
   readonly inDoubt: { readonly withoutDuration: number; readonly withoutZone: number };

@@ -1,5 +1,5 @@
-// What all verdicts together say: for each cause how many, which share, how late at the worst, of
-// which services and when. Bounded, however long the logs are.
+// Summary of all verdicts: for each cause the number, the share, the largest delay, the services
+// and the times. Bounded, however long the logs are.
 import type { Length } from "./span.ts";
 import {
   type Cause,

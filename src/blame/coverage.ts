@@ -1,5 +1,5 @@
-// From when to when somebody followed the pods of a cluster, in all of its namespaces or in one of
-// them. That something is absent proves something only then and there.
+// The intervals in which the pods of a cluster were followed, in all namespaces or in one. Only
+// there and then does the absence of an object prove something.
 import type { Span } from "./span.ts";
 
 /** A time during which every change of the pods there was seen. */
@@ -14,7 +14,6 @@ export interface CoveredPlace {
   readonly namespace: string | undefined;
 }
 
-/** Where an object is. */
 export interface NamespacePlace extends CoveredPlace {
   readonly namespace: string;
 }

@@ -1,6 +1,6 @@
-// All that a verdict may rest on, put together from recordings and saved objects before the first
-// request is judged: the lives of pods and nodes, what services listed, what they select, and from
-// when to when anybody looked. An object that cannot be understood is counted and harms no other.
+// The evidence for verdicts, collected from recordings and saved objects before the first request
+// is judged. It has the histories of pods and nodes, the endpoints and selectors of services, and
+// the intervals in which objects were followed. A malformed object is counted and harms no other.
 import {
   isRecord,
   MalformedObjectError,
@@ -10,7 +10,7 @@ import {
 } from "../kube/kinds/fields.ts";
 import { metadataText } from "../recording/metadata-text.ts";
 import type { RecordedKindName } from "../recording/recorded-kinds.ts";
-import { AddressLives, type PodLife } from "./address-lives.ts";
+import { AddressLives, type PodHistory } from "./address-lives.ts";
 import {
   type Coverage,
   type CoveredPlace,
@@ -58,7 +58,7 @@ export class Evidence {
   readonly services = new KnownServices();
   readonly #covered = new CoveredTimes();
   /** Asked again for every try and every request without one; empty while the evidence grows. */
-  readonly #podsOf = new Map<string, ReadonlySet<PodLife>>();
+  readonly #podsOf = new Map<string, ReadonlySet<PodHistory>>();
   #keptPods = 0;
   readonly #podClusters = new Set<string>();
   /** Of which clusters, or namespaces of them, lists of endpoints are known, by `placeKey`. */
@@ -85,7 +85,7 @@ export class Evidence {
     return this.#malformed;
   }
 
-  /** Whether anything is known of what was published there. */
+  /** Whether the evidence has any EndpointSlice or Endpoints object of this place. */
   hasPublished(place: NamespacePlace): boolean {
     const cluster = placeKey({ ...place, namespace: undefined });
     return this.#published.has(cluster) || this.#published.has(placeKey(place));
@@ -182,7 +182,7 @@ export class Evidence {
   }
 
   /** Those that the service selects, and those that it ever listed. */
-  podsOf(service: string): ReadonlySet<PodLife> {
+  podsOf(service: string): ReadonlySet<PodHistory> {
     const known = this.#podsOf.get(service);
     if (known !== undefined) return known;
     const namespace = service.slice(0, service.indexOf("/"));
@@ -199,7 +199,7 @@ export class Evidence {
     return pods;
   }
 
-  #keepPodsOf(service: string, pods: ReadonlySet<PodLife>): void {
+  #keepPodsOf(service: string, pods: ReadonlySet<PodHistory>): void {
     this.#keptPods += pods.size;
     if (this.#keptPods > keptPodsMax) this.#forgetPodsOf();
     this.#podsOf.set(service, pods);

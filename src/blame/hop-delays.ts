@@ -1,7 +1,7 @@
-// Which hop was late, and by how much: how the time between a pod's leaving and a request that was
-// still sent to it divides into the hops that the news had to pass. The hop that took most of it is
-// to blame. Where instants are known as spans only, every order that they allow is looked at: the
-// cause is what most of them say, and certain when all do. Pure.
+// Finds the late hop. The time between the removal of a pod and a later request to it is divided
+// among the hops. The hop that took most of the time is the cause. Some instants are known only as
+// spans, so every possible order is tried: the most frequent cause wins, and is certain if all
+// orders agree. Pure.
 import type { Hop } from "../timeline/witness.ts";
 import type { Moment } from "./pod-life.ts";
 import type { Listing } from "./publications.ts";
@@ -19,7 +19,7 @@ export interface HopDelaysOptions {
 
 export interface HopBlame {
   readonly cause: Cause;
-  /** What it may have been instead, as far as the spans tell; the cause is certain without any. */
+  /** Causes that the spans also allow; the cause is certain if there are none. */
   readonly alternatives: readonly Cause[];
   readonly hops: readonly HopDelay[];
 }
@@ -96,7 +96,7 @@ function passingOf(hop: Hop, { cluster, until }: Listing, { at }: Moment): Passi
   return { hop, where: cluster, at: { fromMs, toMs: until.toMs } };
 }
 
-/** A crash or a lost node is nobody's fault until the API shows it. */
+/** Before the API shows a crash or a lost node, no controller or proxy can know of it. */
 function isShownLate({ left, sent }: HopDelaysOptions): boolean {
   if (left.what === "node lost" || left.shownMs - left.at.toMs > shownAtOnceMs) return true;
   return left.what === "ended" && sent.fromMs < left.shownMs;

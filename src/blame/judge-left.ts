@@ -1,5 +1,5 @@
 // The verdict on a try at a pod that had left by then: since when, and which hop was late. Pure.
-import { type PodLife, placeOf } from "./address-lives.ts";
+import { type PodHistory, placeOf } from "./address-lives.ts";
 import type { Evidence } from "./evidence.ts";
 import { hopDelays } from "./hop-delays.ts";
 import type { JudgeTryOptions } from "./judge-try.ts";
@@ -15,7 +15,7 @@ const sameHandMs = 10_000;
 /** Undefined when the pod had not left. */
 export function judgeLeft(
   options: JudgeTryOptions,
-  life: PodLife,
+  life: PodHistory,
   listings: readonly Listing[],
   base: TryBase,
 ): TryVerdict | undefined {
@@ -26,7 +26,7 @@ export function judgeLeft(
   const isBefore = orderOf(left.at, sent) === "before";
   if (!isBefore && !isRefused(options)) {
     const unknown = unknownWhen(left, base);
-    // Somebody accepted what was waited for, and so more likely had not left yet.
+    // A request that waited was accepted by the pod, which therefore had probably not left yet.
     if (unknown !== undefined || probablyLeftMs(left) > middleOf(sent)) return unknown;
   }
   if (isVague(left) && sent.fromMs < left.at.fromMs) return undefined;
@@ -54,7 +54,7 @@ export function judgeLeft(
   };
 }
 
-/** A connection that nobody accepts is refused at once. */
+/** A connection to a closed port is refused at once. */
 const atOnceMs = 1_000;
 
 function isRefused({ tried, times }: JudgeTryOptions): boolean {
@@ -85,7 +85,7 @@ function unknownWhen(left: Moment, base: TryBase): TryVerdict | undefined {
   return { ...base, cause: "unknown", confidence: "cannot tell", because };
 }
 
-/** Nobody answers after these; if somebody did, it was another container or another pod. */
+/** After these the pod does not answer. An answer came from another container or another pod. */
 const deaths: ReadonlySet<Happening> = new Set<Happening>([
   "ended",
   "deleted",
@@ -93,13 +93,13 @@ const deaths: ReadonlySet<Happening> = new Set<Happening>([
   "node lost",
 ]);
 
-/** Where the log does not say for which of its services the proxy had it. */
+/** The log does not name the service, and the pod was listed by several. */
 function severalLists(listings: readonly Listing[]): string {
   const services = [...new Set(listings.map(({ service }) => service))];
   return services.length < 2 ? "" : `${services.join(" and ")} list it, and the log names neither`;
 }
 
-function noHop(evidence: Evidence, life: PodLife): string {
+function noHop(evidence: Evidence, life: PodHistory): string {
   const { cluster, namespace } = placeOf(life);
   return evidence.hasPublished({ cluster, namespace })
     ? "no known endpoint list names it, so the late hop is unknown"
@@ -107,12 +107,12 @@ function noHop(evidence: Evidence, life: PodLife): string {
 }
 
 /**
- * Whether it is the pod's listing of before it left. Of one found later, by whoever saved it, that is
- * not known once the pod has become ready again.
+ * Whether this is the listing from before the pod left. A listing found in a saved list is
+ * ambiguous once the pod has become ready again.
  */
 function mayHaveStayed(
   { podUid, from }: Listing,
-  { facts, moments }: PodLife,
+  { facts, moments }: PodHistory,
   left: Moment,
 ): boolean {
   if (podUid !== undefined && podUid !== facts.uid) return false;
@@ -121,11 +121,12 @@ function mayHaveStayed(
 }
 
 /** The moment from which on the pod should have got nothing any more, if that was before the try. */
-function leftBy(options: JudgeTryOptions, life: PodLife): Moment | undefined {
+function leftBy(options: JudgeTryOptions, life: PodHistory): Moment | undefined {
   const { times, evidence } = options;
   const may = standingAt(life.moments, times.sent.toMs, "from");
   if (may.type === "not yet" && !isSeenWhole(evidence, life, times.sent)) {
-    // Nobody saw it become ready, yet it is known to have been dead or told to end.
+    // The evidence does not show when the pod became ready, but that it had ended or was being
+    // deleted.
     return endedDuring(life, times.sent);
   }
   if (may.type !== "left") return undefined;
@@ -135,7 +136,7 @@ function leftBy(options: JudgeTryOptions, life: PodLife): Moment | undefined {
 }
 
 /** The same moment as its node shows it, where that was given up by the same hand. */
-export function asNodeSays(evidence: Evidence, { cluster, facts }: PodLife, by: Moment): Moment {
+export function asNodeSays(evidence: Evidence, { cluster, facts }: PodHistory, by: Moment): Moment {
   if (by.what !== "unready" && by.what !== "node lost") return by;
   const loss = evidence.nodes.lossAt(cluster, facts.node, by.at);
   const isSameHand = loss !== undefined && Math.abs(loss.shownMs - by.shownMs) < sameHandMs;
@@ -143,21 +144,21 @@ export function asNodeSays(evidence: Evidence, { cluster, facts }: PodLife, by: 
 }
 
 /** Whether it was followed from its beginning to that instant. */
-export function isSeenWhole(evidence: Evidence, life: PodLife, sent: Span): boolean {
+export function isSeenWhole(evidence: Evidence, life: PodHistory, sent: Span): boolean {
   const { createdMs } = life.facts;
   const fromMs = Math.min(createdMs ?? -Infinity, sent.fromMs);
   return evidence.isCovered(placeOf(life), { fromMs, toMs: sent.toMs });
 }
 
 /** The end of the last container before the try; a container that ran again is another life. */
-function deadBy({ times }: JudgeTryOptions, { moments }: PodLife): Moment | undefined {
+function deadBy({ times }: JudgeTryOptions, { moments }: PodHistory): Moment | undefined {
   const before = moments.filter(({ at }) => at.fromMs <= times.sent.toMs);
   const started = before.findLastIndex(({ what }) => what === "started" || what === "ready");
   return before.slice(started + 1).find(({ what }) => what === "ended" || what === "deleted");
 }
 
 /** Its order to end, or the end of a container that did not surely run again before the try. */
-function endedDuring({ moments }: PodLife, sent: Span): Moment | undefined {
+function endedDuring({ moments }: PodHistory, sent: Span): Moment | undefined {
   return moments.find((moment, index) => {
     if (moment.at.fromMs > sent.toMs) return false;
     if (moment.what === "terminating") return true;
@@ -168,17 +169,18 @@ function endedDuring({ moments }: PodLife, sent: Span): Moment | undefined {
 }
 
 /** Its container had ended, and may have run again when the request came. */
-function mayRunAgain({ moments }: PodLife, left: Moment, sent: Span): boolean {
+function mayRunAgain({ moments }: PodHistory, left: Moment, sent: Span): boolean {
   if (left.what !== "ended") return false;
   const after = moments.slice(moments.indexOf(left));
   return after.some(({ what, at }) => what === "started" && at.fromMs <= sent.toMs);
 }
 
 /** The API showed it as ready, and its node had gone silent, as became known later. */
-function lostWithNode({ times, tried, evidence }: JudgeTryOptions, life: PodLife) {
+function lostWithNode({ times, tried, evidence }: JudgeTryOptions, life: PodHistory) {
   if (tried.answered === true) return undefined;
   const loss = evidence.nodes.lossAt(life.cluster, life.facts.node, times.over);
-  // Sent while the node was still heard, it was lost meanwhile at the most.
+  // The request was sent while the node still reported: the loss came during the request at the
+  // earliest.
   if (loss === undefined || middleOf(times.sent) < loss.at.fromMs) return undefined;
   const { at, shownMs } = loss;
   return { what: "node lost", at: { ...at, toMs: at.fromMs }, shownMs } satisfies Moment;

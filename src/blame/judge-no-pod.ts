@@ -1,6 +1,6 @@
-// The verdict on a try at an address of which no pod is known: a service may stand for something
-// outside the cluster, a list may show that it was dropped before, and else the most useful reason why
-// it cannot be told is the one that says what to save the next time.
+// The verdict on a try at an address without a known pod. A service may refer to something outside
+// the cluster, or an endpoint list may show that the address was removed before. Otherwise the
+// verdict is unknown, with a reason that says what to save next time.
 import { durationText } from "../environment/duration-text.ts";
 import type { JudgeTryOptions } from "./judge-try.ts";
 import { type Listing, lastMs } from "./publications.ts";

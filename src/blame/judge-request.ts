@@ -1,5 +1,5 @@
-// The verdict on one request: that of its tries, or where none was made, why the proxy had nobody to
-// send it to.
+// The verdict on one request: the verdicts on its tries, or, without a try, the reason why the
+// proxy had no endpoint to try.
 import type { AccessLogEntry, LoggedTry } from "../access-log/access-log-entry.ts";
 import type { Evidence } from "./evidence.ts";
 import { judgeTry } from "./judge-try.ts";
@@ -15,7 +15,7 @@ export interface JudgeOptions {
   readonly skewMs: number;
   /** By how much the log's clock is off, where that shows; then nothing is certain. */
   readonly clock?: ProxyClock;
-  /** The log, for whoever wants to look it up. */
+  /** The file of the log, to find the line again. */
   readonly file: string;
 }
 

@@ -1,6 +1,6 @@
 // The verdict on a try at a pod that had not left by then: it did not take requests yet, left while it
 // had this one, was too slow, or failed by itself. None of these is a stale endpoint.
-import { type PodLife, placeOf } from "./address-lives.ts";
+import { type PodHistory, placeOf } from "./address-lives.ts";
 import { asNodeSays, isSeenWhole, probablyLeftMs } from "./judge-left.ts";
 import type { JudgeTryOptions } from "./judge-try.ts";
 import { type Moment, standingAt } from "./pod-life.ts";
@@ -14,10 +14,14 @@ const startUpMs = 30_000;
 /** A connection that is refused or reset is so at once. */
 const atOnceMs = 1_000;
 
-/** What nginx writes for a client that did not wait for the answer. */
+/** The status that nginx logs for a client that closed the connection early. */
 const clientGone = 499;
 
-export function judgeServing(options: JudgeTryOptions, life: PodLife, base: TryBase): TryVerdict {
+export function judgeServing(
+  options: JudgeTryOptions,
+  life: PodHistory,
+  base: TryBase,
+): TryVerdict {
   const { tried, times, evidence } = options;
   const { moments } = life;
   const now = standingAt(moments, times.sent.toMs, "from");
@@ -51,8 +55,8 @@ export function judgeServing(options: JudgeTryOptions, life: PodLife, base: TryB
   return judgeWell(options, base, { isSure: isSurelyReady && tried.answered === true });
 }
 
-/** What became of it, or of its node as far as that is known, before it had answered. */
-function leftMeanwhile({ tried, times, evidence }: JudgeTryOptions, life: PodLife) {
+/** How the pod or its node left before the pod had answered, as far as known. */
+function leftMeanwhile({ tried, times, evidence }: JudgeTryOptions, life: PodHistory) {
   const later = standingAt(life.moments, times.over.toMs, "from");
   if (later.type === "left") {
     const by = asNodeSays(evidence, life, later.by);
@@ -77,8 +81,11 @@ function judgeWell(
   return { ...base, cause: isSlow ? "timeout" : "application", confidence, because };
 }
 
-/** Nobody saw whether it was ready; that it ended or was told to while it had the request may show. */
-function judgeUnseen(times: TryTimes, { moments }: PodLife, base: TryBase): TryVerdict {
+/**
+ * The evidence does not show whether the pod was ready. It may show that the pod ended, or was
+ * being deleted, during the request.
+ */
+function judgeUnseen(times: TryTimes, { moments }: PodHistory, base: TryBase): TryVerdict {
   const ends: readonly Moment["what"][] = ["ended", "terminating", "deleted"];
   const left = moments.find(
     ({ what, at }) =>

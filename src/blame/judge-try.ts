@@ -3,7 +3,7 @@
 // says. Pure: the evidence and the try are all it knows.
 import type { LoggedTry } from "../access-log/access-log-entry.ts";
 import { durationText } from "../environment/duration-text.ts";
-import { type PodLife, placeOf } from "./address-lives.ts";
+import { type PodHistory, placeOf } from "./address-lives.ts";
 import type { Evidence } from "./evidence.ts";
 import { judgeLeft } from "./judge-left.ts";
 import { judgeNoPod } from "./judge-no-pod.ts";
@@ -19,7 +19,7 @@ export interface JudgeTryOptions {
   readonly evidence: Evidence;
   readonly tried: LoggedTry;
   readonly times: TryTimes;
-  /** What the client got in the end. */
+  /** The status that the client received. */
   readonly status: number;
   /** `namespace/name`, where the log says. */
   readonly service: string | undefined;
@@ -44,7 +44,7 @@ export function judgeTry(logged: JudgeTryOptions): TryVerdict {
   return others.length === 0 ? verdict : oneOf(verdicts, verdict, base);
 }
 
-/** Of more pods nobody reads the verdicts, and each try would cost as many. */
+/** More verdicts would not be read, and each try would cost as many. */
 const meantMax = 10;
 
 function judgePod(
@@ -86,18 +86,18 @@ function judgePod(
 }
 
 /** Its life at an address ends when it gets another one. */
-function atAddress(life: PodLife, address: string): PodLife {
+function atAddress(life: PodHistory, address: string): PodHistory {
   const moved = life.moved.get(address);
   return moved === undefined ? life : { ...life, moments: [...life.moments, moved] };
 }
 
 /** Some services want their pods to get requests whether they are ready or not. */
-function asServed(evidence: Evidence, life: PodLife, service: string | undefined): PodLife {
+function asServed(evidence: Evidence, life: PodHistory, service: string | undefined): PodHistory {
   const isAlways = service !== undefined && evidence.services.publishesUnready(service);
   return isAlways ? { ...life, moments: whateverReady(life.moments) } : life;
 }
 
-/** Several pods may have been meant: what is true of all of them can be told. */
+/** The address may belong to several pods: the verdict has only facts that hold for all of them. */
 function oneOf(verdicts: readonly TryVerdict[], first: TryVerdict, base: TryBase): TryVerdict {
   const clusters = new Set(verdicts.map(({ pod }) => pod?.cluster));
   const isShared = verdicts.every(({ predecessor }) => predecessor === undefined);
@@ -111,14 +111,14 @@ function oneOf(verdicts: readonly TryVerdict[], first: TryVerdict, base: TryBase
   const because = `the address belonged to ${who.join(" and to ")}; ${how}`;
   if (verdicts.every(({ cause }) => cause === first.cause)) {
     const rivals = verdicts.flatMap(({ pod }) => (pod === first.pod ? [] : (pod ?? [])));
-    const isTold = first.confidence !== "cannot tell";
-    return { ...first, confidence: isTold ? "likely" : first.confidence, rivals };
+    const isDecided = first.confidence !== "cannot tell";
+    return { ...first, confidence: isDecided ? "likely" : first.confidence, rivals };
   }
   return { ...base, cause: "unknown", confidence: "cannot tell", because };
 }
 
 /** How much later than anything known of its place it was sent; undefined when it was not. */
-function beyondMs(evidence: Evidence, life: PodLife, sent: Span): number | undefined {
+function beyondMs(evidence: Evidence, life: PodHistory, sent: Span): number | undefined {
   const afterMs = sent.fromMs - evidence.knownUntilMs(placeOf(life));
   return afterMs > 0 ? afterMs : undefined;
 }
@@ -126,7 +126,7 @@ function beyondMs(evidence: Evidence, life: PodLife, sent: Span): number | undef
 /** Nodes that are well write their status so often: what was saved may be so much newer than it says. */
 const goneForMs = 300_000;
 
-/** By then the address may be anybody's. */
+/** By then the address may belong to any pod. */
 function beyondKnown(cluster: string, afterMs: number): string {
   return afterMs === Infinity
     ? `no object of ${cluster} contains the time`
@@ -165,7 +165,7 @@ function baseOf({ tried, times, service }: JudgeTryOptions, listings: readonly L
   };
 }
 
-function podOf({ cluster, facts }: PodLife): BlamedPod {
+function podOf({ cluster, facts }: PodHistory): BlamedPod {
   const { namespace, name, uid, node } = facts;
   return { cluster, namespace, name, uid, node };
 }

@@ -1,7 +1,8 @@
-// The verdict on a request for which the proxy tried nobody: the service had no endpoint at that
-// moment, and why each of its pods was none; or it had, and the proxy did not know of them yet.
+// The verdict on a request for which the proxy tried no endpoint. Either the service had no
+// endpoint at that moment, and the verdict says why for each pod. Or it had some, and the proxy did
+// not know of them yet.
 import type { AccessLogEntry } from "../access-log/access-log-entry.ts";
-import type { PodLife } from "./address-lives.ts";
+import type { PodHistory } from "./address-lives.ts";
 import type { NamespacePlace } from "./coverage.ts";
 import { type Evidence, podsOfServiceMax } from "./evidence.ts";
 import { type Happening, standingAt } from "./pod-life.ts";
@@ -15,7 +16,7 @@ export type UntriedVerdict = Pick<
   "cause" | "confidence" | "late" | "because" | "service"
 >;
 
-/** A proxy that has not heard of an endpoint for longer than this refuses for another reason. */
+/** If a proxy has not received an endpoint for longer than this, it refuses for another reason. */
 const joinMaxMs = 600_000;
 
 export function judgeUntried(
@@ -54,7 +55,7 @@ export function judgeUntried(
   );
 }
 
-/** Absence proves something only while somebody looks, everywhere that such a service is known. */
+/** Absence proves something only while pods are followed, in every place that has the service. */
 function isFollowed(evidence: Evidence, service: string, sent: Span): boolean {
   return placesOf(evidence, service).every((place) => evidence.isCovered(place, sent));
 }
@@ -80,7 +81,7 @@ function judgeListed(
   return { service, cause: "joined late", confidence: "likely", late, because };
 }
 
-/** Since when the service had somebody without a break, whoever it was. */
+/** Since when the service has had at least one endpoint without a break. */
 function listedSince(latestFirst: readonly Listing[], sent: Span): Span {
   let since: Span = sent;
   for (const one of latestFirst) {
@@ -92,7 +93,7 @@ function listedSince(latestFirst: readonly Listing[], sent: Span): Span {
 
 function judgeUnlisted(
   service: string,
-  pods: readonly PodLife[],
+  pods: readonly PodHistory[],
   sent: Span,
   areListsKnown: boolean,
 ): UntriedVerdict {
@@ -110,7 +111,7 @@ function judgeUnlisted(
 }
 
 /** `2 not ready, 1 terminating`; of the pods that existed then. */
-function reasons(pods: readonly PodLife[], sent: Span): string {
+function reasons(pods: readonly PodHistory[], sent: Span): string {
   const counts = new Map<string, number>();
   for (const { moments } of pods) {
     const by = lastWord(moments, sent);
@@ -122,8 +123,8 @@ function reasons(pods: readonly PodLife[], sent: Span): string {
   return `of its pods ${[...counts].map(([words, count]) => `${count} ${words}`).join(", ")}`;
 }
 
-/** What decided last of a pod; undefined for one that did not exist yet. */
-function lastWord(moments: PodLife["moments"], sent: Span): Happening | undefined {
+/** The last decisive moment of a pod; undefined for one that did not exist yet. */
+function lastWord(moments: PodHistory["moments"], sent: Span): Happening | undefined {
   const before = moments.filter(({ at }) => at.fromMs <= sent.toMs).map(({ what }) => what);
   if (before.length === 0) return undefined;
   const decisive: readonly Happening[] = ["deleted", "terminating", "ended"];

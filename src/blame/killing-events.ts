@@ -1,5 +1,5 @@
-// When pods were told to end, by the events that kubelets write: of a pod that was gone when objects
-// were saved nothing else says so.
+// When pods were asked to terminate, from the Events of kubelets. No other object shows this for a
+// pod that was gone when objects were saved.
 import {
   isRecord,
   MalformedObjectError,
@@ -31,7 +31,7 @@ export interface KilledPod {
   readonly cluster: string;
   readonly pod: RawRecord;
   readonly uid: string;
-  /** It was not told to end before this. */
+  /** It was not asked to terminate before this. */
   readonly seenMs?: number;
 }
 
@@ -57,7 +57,8 @@ export class KillingEvents {
         .map((field) => timeMs(optionalString(event, field) ?? ""))
         .filter((ms) => !Number.isNaN(ms));
       if (times.length === 0) return;
-      // Of several only one was its end: its containers may have been made anew before.
+      // A pod may have several Killing events, one for each restart of a container; only one was
+      // its end.
       const known = this.#killed.get(uid) ?? { fromMs: Infinity, toMs: -Infinity };
       const fromMs = Math.min(known.fromMs, ...times);
       this.#killed.set(uid, { fromMs, toMs: Math.max(known.toMs, ...times) });

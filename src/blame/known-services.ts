@@ -1,5 +1,5 @@
-// What is known of services: which pods they select, what they stand for and which addresses are
-// their own. Those that are gone stay, because requests to them may have to be explained.
+// Facts about services: their selectors, external names and own addresses. Deleted services stay,
+// because requests to them may have to be explained.
 import {
   isRecord,
   optionalBoolean,
@@ -11,11 +11,10 @@ import {
 import type { StringMap } from "../kube/kinds/intern.ts";
 import { optionalName, requiredName } from "../recording/metadata-text.ts";
 
-/** What is known of a service in one cluster. */
 interface ServiceFacts {
   /** Undefined without one, or where only its endpoints are known. */
   readonly selector: StringMap | undefined;
-  /** What it stands for outside the cluster. */
+  /** The name outside the cluster that it refers to. */
   readonly externalName: string | undefined;
   /** It lists pods whether they are ready or not. */
   readonly publishesUnready: boolean;
@@ -77,7 +76,7 @@ export class KnownServices {
     return this.#services.has(service);
   }
 
-  /** Where there is or was such a service. */
+  /** The clusters that have or had this service. */
   clustersOf(service: string): readonly string[] {
     return [...(this.#services.get(service)?.keys() ?? [])];
   }

@@ -1,25 +1,27 @@
 import { expect, test } from "vitest";
-import { recordAt } from "../kube/kinds/fields.ts";
 import {
   at,
   judged,
+  ObservedClusters,
   pod,
   request,
   service,
   slice,
-  Told,
   time,
   web1,
-} from "./blame-world.contract.ts";
+} from "../../tests/blame/blame-world.ts";
+import { recordAt } from "../kube/kinds/fields.ts";
 import type { Evidence } from "./evidence.ts";
 import { addGoneBeforeRecording } from "./listed-gone.ts";
 
 const inList = (seconds: number) => ({ atMs: at(seconds), isWatched: false, afterMs: undefined });
 
-/** A recording that begins at 105 s: the pods were listed, and nobody has seen the one that is. */
-function begun(listed: "all" | "shop" | "other"): Told {
-  const told = new Told();
-  const { evidence } = told;
+/**
+ * A recording that begins at 105 s: the pods were listed, without the pod that the service lists.
+ */
+function begun(listed: "all" | "shop" | "other"): ObservedClusters {
+  const observed = new ObservedClusters();
+  const { evidence } = observed;
   const list = evidence.beginList();
   const other = pod({ name: "web-2", ip: "10.0.0.2", readySince: 10 });
   const changed = slice([web1, { ip: "10.0.0.2", uid: "uid-web-2" }]);
@@ -39,8 +41,8 @@ function begun(listed: "all" | "shop" | "other"): Told {
   } as const;
   evidence.endList(place, list, inList(105));
   addGoneBeforeRecording(evidence);
-  told.saw(140, "EndpointSlice", slice([{ ip: "10.0.0.2", uid: "uid-web-2" }]));
-  return told;
+  observed.saw(140, "EndpointSlice", slice([{ ip: "10.0.0.2", uid: "uid-web-2" }]));
+  return observed;
 }
 
 const isKnown = ({ lives }: Evidence): boolean => lives.byUid("uid-web-1") !== undefined;
@@ -58,7 +60,7 @@ test("a pod that is listed, and is not among the pods, had gone before they were
   );
 });
 
-test("nobody is missed where pods were not listed", () => {
+test("no pod counts as missing if pods were not listed", () => {
   expect(isKnown(begun("all").evidence)).toBe(true);
   expect(isKnown(begun("other").evidence)).toBe(false);
 });

@@ -1,6 +1,6 @@
-// Pods that a list of endpoints names and that nobody who listed the pods has seen: they had gone by
-// then, and their service had not heard of it. This is how a stale endpoint looks to somebody who came
-// too late to see it leave.
+// Pods that an endpoint list names and a list of pods lacks. They were gone by then, and the
+// endpoint list was stale. This is how a stale endpoint looks if the recording began after the pod
+// had left.
 import type { Evidence } from "./evidence.ts";
 import type { KillingEvents } from "./killing-events.ts";
 import type { Listing } from "./publications.ts";
@@ -11,7 +11,7 @@ export interface ListedGoneOptions {
   readonly podUid: string;
   /** It was gone by then. */
   readonly byMs: number;
-  /** They may say when it was told to end. */
+  /** They may show when it was asked to terminate. */
   readonly killings?: KillingEvents;
 }
 
@@ -23,7 +23,7 @@ export function addListedGone(options: ListedGoneOptions): void {
   const metadata = { uid, namespace, name: podName ?? uid };
   const ready = { type: "Ready", status: "True", lastTransitionTime: new Date(0).toISOString() };
   const object = { metadata, status: { podIP: address, conditions: [ready] } };
-  // Whoever wrote the list had heard of all that was before its newest time.
+  // The writer of the list knew every event before the list's newest time.
   const afterMs = Math.max(0, Math.min(listing.changedMs, byMs));
   const seen = { atMs: byMs, isWatched: false, afterMs };
   evidence.add({ cluster, kind: "Pod", isDeleted: false, object, seen });

@@ -2,11 +2,11 @@
 // with one of the labels that it asks for, and of these labels the rarest.
 import type { StringMap } from "../kube/kinds/intern.ts";
 import { selects } from "../sources/service-pods.ts";
-import type { PodLife } from "./address-lives.ts";
+import type { PodHistory } from "./address-lives.ts";
 
 export class LivesByLabel {
   /** By place and name of the label, then by its value; made when it is first asked for. */
-  readonly #byLabel = new Map<string, ReadonlyMap<string, readonly PodLife[]>>();
+  readonly #byLabel = new Map<string, ReadonlyMap<string, readonly PodHistory[]>>();
 
   /** To be called when a pod has come, gone or changed its labels. */
   clear(): void {
@@ -14,8 +14,12 @@ export class LivesByLabel {
   }
 
   /** Of these, which are all that are in the place, in their order. */
-  selected(place: string, lives: ReadonlySet<PodLife>, selector: StringMap): readonly PodLife[] {
-    let fewest: readonly PodLife[] | undefined;
+  selected(
+    place: string,
+    lives: ReadonlySet<PodHistory>,
+    selector: StringMap,
+  ): readonly PodHistory[] {
+    let fewest: readonly PodHistory[] | undefined;
     for (const [name, value] of Object.entries(selector)) {
       const labelled = this.#labelled(place, lives, name).get(value) ?? [];
       if (fewest === undefined || labelled.length < fewest.length) fewest = labelled;
@@ -25,13 +29,13 @@ export class LivesByLabel {
 
   #labelled(
     place: string,
-    lives: ReadonlySet<PodLife>,
+    lives: ReadonlySet<PodHistory>,
     name: string,
-  ): ReadonlyMap<string, readonly PodLife[]> {
+  ): ReadonlyMap<string, readonly PodHistory[]> {
     const key = `${place} ${name}`;
     const known = this.#byLabel.get(key);
     if (known !== undefined) return known;
-    const byValue = new Map<string, PodLife[]>();
+    const byValue = new Map<string, PodHistory[]>();
     for (const life of lives) {
       const value = life.facts.labels[name];
       if (value === undefined) continue;

@@ -1,11 +1,22 @@
 import { describe, expect, test } from "vitest";
+import {
+  at,
+  ObservedClusters,
+  type PodOptions,
+  pod,
+  service,
+  slice,
+} from "../../tests/blame/blame-world.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
-import { at, type PodOptions, pod, service, slice, Told } from "./blame-world.contract.ts";
 import { meantPods } from "./meant-pod.ts";
 
 /** `name`, or `name > who has the address by then`; `?` where the one before may be meant. */
-function meant(told: Told, seconds: number, options: { service?: string; port?: number } = {}) {
-  const { evidence } = told;
+function meant(
+  observed: ObservedClusters,
+  seconds: number,
+  options: { service?: string; port?: number } = {},
+) {
+  const { evidence } = observed;
   const found = meantPods({
     evidence,
     address: "10.0.0.1",
@@ -22,30 +33,30 @@ function meant(told: Told, seconds: number, options: { service?: string; port?: 
 
 describe("an address", () => {
   const pay = { name: "pay-1", created: 150, readySince: 200, labels: { app: "pay" } };
-  const told = new Told()
+  const observed = new ObservedClusters()
     .saw(1, "Service", service())
     .saw(10, "Pod", pod({ readySince: 10 }))
     .gone(100, "Pod", pod({ readySince: 10 }))
     .saw(200, "Pod", pod(pay));
 
   test("means the pod that had it last, until another one has it", () => {
-    expect([-1, 50, 199, 200].map((seconds) => meant(told, seconds))).toEqual([
+    expect([-1, 50, 199, 200].map((seconds) => meant(observed, seconds))).toEqual([
       [],
       ["web-1"],
       ["web-1"],
       ["pay-1?"],
     ]);
-    expect(meant(told, 100 + 3_601)).toEqual(["pay-1"]);
+    expect(meant(observed, 100 + 3_601)).toEqual(["pay-1"]);
   });
 
-  test("means the pod of the service that the log names, whoever has it by then", () => {
-    expect(meant(told, 300, { service: "shop/web" })).toEqual(["web-1 > pay-1"]);
-    expect(meant(told, 300, { service: "shop/other" })).toEqual(["pay-1"]);
+  test("means the pod of the service that the log names, even if another pod has the address by then", () => {
+    expect(meant(observed, 300, { service: "shop/web" })).toEqual(["web-1 > pay-1"]);
+    expect(meant(observed, 300, { service: "shop/other" })).toEqual(["pay-1"]);
   });
 
   test("means the pod that is listed, if that has left", () => {
     const listed = [{ ip: "10.0.0.1", uid: "uid-web-1", name: "web-1" }];
-    const late = new Told()
+    const late = new ObservedClusters()
       .saw(10, "Pod", pod({ readySince: 10 }))
       .saw(11, "EndpointSlice", slice(listed))
       .gone(100, "Pod", pod({ readySince: 10 }))
@@ -64,26 +75,26 @@ describe("a node's address", () => {
 
   test("means the pod that is listed", () => {
     const listed = [{ ip: "10.0.0.1", uid: "uid-edge", name: "edge" }];
-    const told = new Told()
+    const observed = new ObservedClusters()
       .saw(10, "Pod", onHost("edge"))
       .saw(11, "Pod", onHost("exporter"))
       .saw(12, "EndpointSlice", slice(listed));
-    expect(meant(told, 20)).toEqual(["edge"]);
+    expect(meant(observed, 20)).toEqual(["edge"]);
   });
 
-  test("means the one that has the port, and all of them where nobody says", () => {
-    const told = (port?: number) =>
-      new Told()
+  test("means the one that has the port, and all of them if no port is known", () => {
+    const observed = (port?: number) =>
+      new ObservedClusters()
         .saw(10, "Pod", onHost("edge", { ...(port && { port }) }))
         .saw(11, "Pod", onHost("exporter"));
-    expect(meant(told(8080), 20)).toEqual(["edge"]);
-    expect(meant(told(), 20)).toEqual(["edge", "exporter"]);
+    expect(meant(observed(8080), 20)).toEqual(["edge"]);
+    expect(meant(observed(), 20)).toEqual(["edge", "exporter"]);
   });
 });
 
 test("an address that two clusters use means the pod of the service, or either", () => {
   const west = (labels: Record<string, string>) =>
-    new Told()
+    new ObservedClusters()
       .saw(1, "Service", service())
       .saw(1, "Service", service(), "west")
       .saw(10, "Pod", pod({ readySince: 10 }))

@@ -1,8 +1,8 @@
-// Which pod a proxy meant by an address: addresses pass from pod to pod, hosts lend theirs to many at
-// once, and clusters may use the same ones. What the log calls the service decides first, then what
-// that service listed, then who had the address last. Where more than one is left, all are returned:
-// nobody can tell which it was.
-import type { PodLife } from "./address-lives.ts";
+// Finds the pod that a proxy meant by an address. Addresses pass from pod to pod, pods share the
+// address of their host, and clusters may use the same addresses. The service in the log decides
+// first, then the endpoints that this service listed, then the last owner of the address. If
+// several pods remain, all are returned.
+import type { PodHistory } from "./address-lives.ts";
 import type { Evidence } from "./evidence.ts";
 import { standingAt } from "./pod-life.ts";
 import type { Listing } from "./publications.ts";
@@ -20,11 +20,11 @@ export interface MeantPodOptions {
 }
 
 export interface MeantPod {
-  readonly life: PodLife;
-  /** Who has the address by then, where that is another. */
-  readonly successor: PodLife | undefined;
-  /** Who had it until lately, where a proxy that is late may have meant that one. */
-  readonly predecessor: PodLife | undefined;
+  readonly life: PodHistory;
+  /** The pod that has the address by then, if it is another one. */
+  readonly successor: PodHistory | undefined;
+  /** The pod that had it until recently; a late proxy may have meant that one. */
+  readonly predecessor: PodHistory | undefined;
   /** It is no pod of the service that the log names: one that had the address before was meant. */
   readonly isForeign: boolean;
 }
@@ -32,7 +32,7 @@ export interface MeantPod {
 /** No proxy is known to have been later than that. */
 const lateMostMs = 3_600_000;
 
-const none: ReadonlySet<PodLife> = new Set();
+const none: ReadonlySet<PodHistory> = new Set();
 
 /** Empty when no known pod had the address. */
 export function meantPods(options: MeantPodOptions): readonly MeantPod[] {
@@ -58,14 +58,14 @@ export function meantPods(options: MeantPodOptions): readonly MeantPod[] {
 /** In one cluster; `named` is the pod that was listed there last. */
 function meantIn(
   { evidence, sent, port, service }: MeantPodOptions,
-  had: readonly PodLife[],
-  named: PodLife | undefined,
-  ofService: ReadonlySet<PodLife>,
+  had: readonly PodHistory[],
+  named: PodHistory | undefined,
+  ofService: ReadonlySet<PodHistory>,
 ): readonly MeantPod[] {
   const own = had.filter((life) => ofService.has(life));
   const pool = own.length > 0 ? own : had;
   const holder = lastHolder(had, sent);
-  const asMeant = (life: PodLife): MeantPod => {
+  const asMeant = (life: PodHistory): MeantPod => {
     const isOther = holder !== undefined && holder !== life && !life.facts.hostNetwork;
     // A list of that service that names it leaves no doubt.
     const rivals =
@@ -94,7 +94,7 @@ function meantIn(
 }
 
 /** The pods on a node's own address of which one may have the port. */
-function sharing(pool: readonly PodLife[], port: number, sent: Span): readonly PodLife[] {
+function sharing(pool: readonly PodHistory[], port: number, sent: Span): readonly PodHistory[] {
   const onPort = pool.filter(({ facts }) => facts.ports.includes(port));
   const last = lastHolder(onPort, sent);
   if (last !== undefined) return [last];
@@ -103,22 +103,22 @@ function sharing(pool: readonly PodLife[], port: number, sent: Span): readonly P
 }
 
 /** The one that got the address last; surely by then, if there is such a one. */
-function lastHolder(lives: readonly PodLife[], { toMs }: Span): PodLife | undefined {
+function lastHolder(lives: readonly PodHistory[], { toMs }: Span): PodHistory | undefined {
   const surely = lives.findLast(({ moments }) =>
     moments.some(({ what, at }) => what === "appeared" && at.toMs <= toMs),
   );
   return surely ?? lives.at(-1);
 }
 
-function hadLately({ moments }: PodLife, instantMs: number): boolean {
+function hadLately({ moments }: PodHistory, instantMs: number): boolean {
   const left = standingAt(moments, instantMs, "to");
   return left.type !== "left" || left.by.at.toMs > instantMs - lateMostMs;
 }
 
-function hasLeft({ moments }: PodLife, { toMs }: Span): boolean {
+function hasLeft({ moments }: PodHistory, { toMs }: Span): boolean {
   return standingAt(moments, toMs, "from").type === "left";
 }
 
-function lifeOf({ lives }: Evidence, uid: string | undefined): PodLife | undefined {
+function lifeOf({ lives }: Evidence, uid: string | undefined): PodHistory | undefined {
   return uid === undefined ? undefined : lives.byUid(uid);
 }

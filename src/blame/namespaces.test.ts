@@ -1,9 +1,9 @@
 // A recording of some namespaces says nothing of the others, nor of those that it might not read.
 import { expect, test } from "vitest";
+import { at, pod, request, service, slice, web1 } from "../../tests/blame/blame-world.ts";
 import type { RawRecord } from "../kube/kinds/fields.ts";
 import type { RecordedKindName } from "../recording/recorded-kinds.ts";
 import { aliveLine, changeLine, listedLine, runLine } from "../recording/recording-line.ts";
-import { at, pod, request, service, slice, web1 } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
 import { RecordingReader } from "./recording-reader.ts";
@@ -33,7 +33,7 @@ function evidenceOf(lines: readonly string[]): Evidence {
   return evidence;
 }
 
-/** On a 503 of shop/web for which nobody was tried. */
+/** The verdict on a 503 of shop/web without a try. */
 function verdictOn(lines: readonly string[]): readonly string[] {
   const entry = request(60, [], { status: 503 });
   const verdict = judgeRequest(entry, { evidence: evidenceOf(lines), skewMs: 0, file: "a.log" });

@@ -1,14 +1,14 @@
-// Which nodes were lost when. A node that is cut off or dead takes its pods with it at once, and the
-// API shows them as ready until the controller has waited long enough: only afterwards is it known
-// that they had been out of reach since the node was last heard.
+// When nodes were lost. The pods of a lost node fail at once, but the API shows them as ready until
+// the node controller's grace period has passed. Afterwards it is known that they were unreachable
+// since the last heartbeat of the node.
 import { isRecord, listAt, optionalTime, type RawRecord, recordAt } from "../kube/kinds/fields.ts";
 import { requiredName } from "../recording/metadata-text.ts";
 import { type Seen, silentMostMs } from "./pod-life.ts";
 import { between, type Span } from "./span.ts";
 
-/** One time of a node not being heard from. */
+/** One interval in which a node did not report. */
 export interface NodeLoss {
-  /** When it was last heard, at the earliest, and when the API showed that it was not. */
+  /** From the last heartbeat, at the earliest, until the API showed the loss. */
   readonly at: Span;
   readonly shownMs: number;
   /** When it was well again; undefined when it never was. */
@@ -17,10 +17,12 @@ export interface NodeLoss {
 
 export interface NodeFacts {
   readonly name: string;
-  /** False while the controller does not; a node that says of itself that it is not well is heard. */
-  readonly isHeard: boolean;
+  /**
+   * False when the status of Ready is Unknown. A node that reports a problem itself is reachable.
+   */
+  readonly isReachable: boolean;
   readonly changedMs: number | undefined;
-  readonly heardMs: number | undefined;
+  readonly heartbeatMs: number | undefined;
 }
 
 /** Throws `MalformedObjectError`. */
@@ -30,9 +32,9 @@ export function readNode(object: RawRecord): NodeFacts {
     .find((condition) => condition["type"] === "Ready");
   return {
     name: requiredName(recordAt(object, "metadata"), "name"),
-    isHeard: ready?.["status"] !== "Unknown",
+    isReachable: ready?.["status"] !== "Unknown",
     changedMs: ready && optionalTime(ready, "lastTransitionTime"),
-    heardMs: ready && optionalTime(ready, "lastHeartbeatTime"),
+    heartbeatMs: ready && optionalTime(ready, "lastHeartbeatTime"),
   };
 }
 
@@ -53,13 +55,13 @@ export class NodeLives {
     }
     const losses = known ?? [];
     const last = losses.at(-1);
-    if (!node.isHeard && (last === undefined || last.backMs !== undefined)) {
+    if (!node.isReachable && (last === undefined || last.backMs !== undefined)) {
       const shownMs = seen.isWatched ? seen.atMs : Math.min(node.changedMs ?? seen.atMs, seen.atMs);
-      const heardMs = Math.min(node.heardMs ?? node.changedMs ?? shownMs, shownMs);
-      const fromMs = Math.max(heardMs, shownMs - silentMostMs);
+      const heartbeatMs = Math.min(node.heartbeatMs ?? node.changedMs ?? shownMs, shownMs);
+      const fromMs = Math.max(heartbeatMs, shownMs - silentMostMs);
       losses.push({ at: between(fromMs, shownMs), shownMs, backMs: undefined });
       if (losses.length > lossesPerNodeMax) losses.shift();
-    } else if (node.isHeard && last !== undefined && last.backMs === undefined) {
+    } else if (node.isReachable && last !== undefined && last.backMs === undefined) {
       losses[losses.length - 1] = { ...last, backMs: seen.atMs };
     }
     this.#losses.set(key, losses);
@@ -69,12 +71,16 @@ export class NodeLives {
     return this.#dropped;
   }
 
-  /** The machine is gone for good, whatever its pods show. */
+  /** The machine was removed, even if its pods still look fine. */
   gone(cluster: string, name: string, seen: Seen): void {
-    this.see(cluster, { name, isHeard: false, changedMs: seen.atMs, heardMs: undefined }, seen);
+    this.see(
+      cluster,
+      { name, isReachable: false, changedMs: seen.atMs, heartbeatMs: undefined },
+      seen,
+    );
   }
 
-  /** The loss during which an instant lay, or may have lain; undefined when the node was heard. */
+  /** The loss that an instant is in, or may be in; undefined when the node was reachable. */
   lossAt(cluster: string, node: string, instant: Span): NodeLoss | undefined {
     return this.#losses
       .get(`${cluster} ${node}`)

@@ -1,5 +1,5 @@
-// What one version of a pod says that matters to a verdict, read from a recording or from an object
-// saved with kubectl.
+// The facts of one version of a pod that matter to a verdict, read from a recording or from an
+// object saved with kubectl.
 
 import {
   isRecord,
@@ -38,11 +38,14 @@ export interface PodFacts {
   readonly isReady: boolean;
   /** When readiness last changed, by the cluster's clock, in whole seconds. */
   readonly readyChangedMs: number | undefined;
-  /** It was taken for not ready because its node was not heard; its kubelet has not said so. */
+  /**
+   * The node controller marked it as not ready because its node did not report; its kubelet did
+   * not.
+   */
   readonly isGivenUp: boolean;
-  /** When the deletion was asked for, likewise; undefined while nobody has. */
+  /** When the deletion was requested, likewise; undefined before. */
   readonly deletionAskedMs: number | undefined;
-  /** It has succeeded, or failed for good. */
+  /** It has succeeded or failed, and will not run again. */
   readonly isOver: boolean;
   readonly containers: readonly ContainerFacts[];
 }
@@ -114,7 +117,10 @@ function portsOf(container: RawRecord): readonly number[] {
     .map((port) => optionalNumber(port, "containerPort") ?? 0);
 }
 
-/** Of all that a kubelet calls not ready some container is not, or a condition of somebody else's. */
+/**
+ * With every reason for not ready, a container is not ready, except this one: a readiness gate is
+ * not.
+ */
 const gatesNotReady = "ReadinessGatesNotReady";
 
 /** The controller that gives a node up changes the pod's condition and leaves the containers' be. */
@@ -132,7 +138,7 @@ function deletionAskedMs(metadata: RawRecord): number | undefined {
   return byMs - Math.max(0, Math.min(graceSeconds, graceSecondsMost)) * 1_000;
 }
 
-/** A year: nobody waits longer for a pod, and every sum with it is a time. */
+/** A year is more than any real grace period, and every sum with it is still a valid time. */
 const graceSecondsMost = 31_536_000;
 
 function containerOf(status: RawRecord): ContainerFacts {

@@ -1,6 +1,7 @@
-// The life of one pod as a list of moments: it had an address, became ready, was asked to go, ended.
-// Each moment has when it happened, as nearly as is known, and when the API showed it; between the
-// two nobody who watches the API could have known. Pure: two versions give the moments between them.
+// The history of one pod as a list of moments: it got an address, became ready, was deleted, ended.
+// Each moment has the time it happened, as exactly as known, and the time the API showed it.
+// Between the two, no client of the API could know of it. Pure: two versions give the moments
+// between them.
 import type { ContainerFacts, PodFacts } from "./pod-facts.ts";
 import { between, exactly, type Span } from "./span.ts";
 
@@ -18,13 +19,13 @@ export type Happening =
   | "deleted"
   /** It has another address since, as after a restart of its node. */
   | "moved"
-  /** Its node was not heard from any more. */
+  /** Its node no longer reported. */
   | "node lost";
 
 export interface Moment {
   readonly what: Happening;
   readonly at: Span;
-  /** When the API showed it, by the recorder's clock; where nobody watched, as it happened. */
+  /** When the API showed it, by the recorder's clock; without a watch, when it happened. */
   readonly shownMs: number;
   /** Why a container ended, where it is said: `OOMKilled`; of a node, by which witness but itself. */
   readonly why?: string | undefined;
@@ -35,11 +36,11 @@ export interface Seen {
   readonly atMs: number;
   /** As it happened; else from a list or a saved file, some time after. */
   readonly isWatched: boolean;
-  /** Where it is known: not before this. */
+  /** It was not before this, if known. */
   readonly afterMs: number | undefined;
 }
 
-/** What the pod was to requests at an instant. */
+/** How the pod treated requests at an instant. */
 export type Standing =
   | { readonly type: "serving"; readonly since: Moment }
   /** It was ready once, and from this moment on it was not, or not any more. */
@@ -50,10 +51,9 @@ export type Standing =
 const clusterResolutionMs = 1_000;
 
 /**
- * How long a node that is given up may have been silent: 50 s of grace (40 s before 1.32), 5 s from
- * one look to the next, 10 s from one renewal of its lease to the next, and as much again where its word
- * was under way for long. The heartbeat in its status is no better witness: a node that is well writes
- * it every five minutes.
+ * How long a node that is marked as lost may have been silent: 50 s of grace (40 s before 1.32), 5
+ * s between two checks, 10 s between two renewals of its lease, and as much again for slow updates.
+ * The heartbeat in its status is no better source: a healthy node writes it every five minutes.
  */
 export const silentMostMs = 120_000;
 
@@ -93,8 +93,8 @@ export function momentsBetween(
     if (next.isGivenUp) moments.push(nodeLost(at, previous, seen));
     else note("unready", at);
   }
-  const isEndTold = next.containers.some(({ state }) => state === "terminated");
-  if (next.isOver && previous?.isOver !== true && !isEndTold) {
+  const isEndKnown = next.containers.some(({ state }) => state === "terminated");
+  if (next.isOver && previous?.isOver !== true && !isEndKnown) {
     note("ended", happened(undefined, seen));
   }
   // Several may come with one version, and have happened in another order.
@@ -102,8 +102,8 @@ export function momentsBetween(
 }
 
 /**
- * What the pod was at an instant. `from` asks what may have been true by then, taking every moment
- * for as early as it may have been; `to` what surely was.
+ * The standing of the pod at an instant. `from` takes every moment at its earliest, so the result
+ * may hold; `to` takes it at its latest, so the result surely holds.
  */
 export function standingAt(
   moments: readonly Moment[],
@@ -211,8 +211,8 @@ function containerMoments(
   const moments: (readonly ["ended" | "started", Span])[] = [];
   // A restart between two versions shows only in what is said of the container before.
   if (now.lastEndedMs !== undefined && now.lastEndedMs !== before?.lastEndedMs) {
-    const isTold = before?.state === "terminated" && before.sinceMs === now.lastEndedMs;
-    if (!isTold) moments.push(["ended", withinSecond(now.lastEndedMs, seen)]);
+    const isKnownEnd = before?.state === "terminated" && before.sinceMs === now.lastEndedMs;
+    if (!isKnownEnd) moments.push(["ended", withinSecond(now.lastEndedMs, seen)]);
   }
   if (now.state === "terminated" && before?.state !== "terminated") {
     moments.push(["ended", withinSecond(now.sinceMs, seen)]);
@@ -224,7 +224,7 @@ function containerMoments(
   return moments;
 }
 
-/** Where the cluster says when, it says so to the second; a watch shows it soon after. */
+/** The cluster's own times have a resolution of one second; a watch shows the change soon after. */
 function happened(saidMs: number | undefined, seen: Seen): Span {
   const { atMs, isWatched, afterMs } = seen;
   if (saidMs !== undefined) {

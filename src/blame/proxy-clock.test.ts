@@ -1,27 +1,27 @@
 import { describe, expect, test } from "vitest";
-import { pod, request, Told } from "./blame-world.contract.ts";
+import { ObservedClusters, pod, request } from "../../tests/blame/blame-world.ts";
 import { ProxyClockWitness } from "./proxy-clock.ts";
 
 const addresses = ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"];
 
 /** Pods that live from 100 s to 200 s, 110 s to 210 s, and so on. */
-function lived(cluster: string): Told {
-  const told = new Told();
+function lived(cluster: string): ObservedClusters {
+  const observed = new ObservedClusters();
   for (const [index, ip] of addresses.entries()) {
     const created = 100 + 10 * index;
     const one = { name: `web-${index}`, ip, created, readySince: created + 2 };
-    told
+    observed
       .saw(created + 2, "Pod", pod(one), cluster)
       .saw(created + 100, "Pod", pod({ ...one, deleted: created + 100 }), cluster)
       .gone(created + 101, "Pod", pod(one), cluster);
   }
-  return told;
+  return observed;
 }
 
-const told = lived("prod");
+const observed = lived("prod");
 
-/** What a log says whose clock shows so many seconds too much, and its verdict in seconds. */
-function clock(aheadSeconds: number, skewMs = 100, odd?: string, { evidence } = told) {
+/** The verdict, in seconds, on a log whose clock is ahead by so many seconds. */
+function clock(aheadSeconds: number, skewMs = 100, odd?: string, { evidence } = observed) {
   const witness = new ProxyClockWitness(evidence);
   for (const [index, address] of addresses.entries()) {
     const from = 100 + 10 * index + aheadSeconds;
@@ -53,12 +53,12 @@ describe("a proxy's clock", () => {
     expect(clock(0, 100, "10.0.0.2")).toBe("agrees");
   });
 
-  test("is doubted where nobody followed the pods: others may have had their addresses", () => {
+  test("is doubted if the pods were not followed: others may have had their addresses", () => {
     expect(clock(40, 100, undefined, lived("west"))).toBe("doubted");
   });
 
   test("is doubted where no shift would explain the answers", () => {
-    const witness = new ProxyClockWitness(told.evidence);
+    const witness = new ProxyClockWitness(observed.evidence);
     witness.see(request(0, []));
     for (const address of addresses) {
       const answered = { address, status: 200, answered: true };

@@ -1,8 +1,9 @@
-// Whether a proxy's clock agrees with the clusters', seen from its log: no pod answers before it exists
-// or after it is gone. Where most that came or went meanwhile seem to, the log's times are off, and by
-// how much follows from their first and last answers. A time zone that was left out shows in the same way.
+// Compares a proxy's clock with the clocks of the clusters, from the proxy's log. No pod answers
+// before it exists or after it is gone. If most pods that came or went seem to do so, the log's
+// times are off. The first and last answers show by how much. A missing time zone shows in the same
+// way.
 import type { AccessLogEntry, LoggedTry } from "../access-log/access-log-entry.ts";
-import { type PodLife, placeOf } from "./address-lives.ts";
+import { type PodHistory, placeOf } from "./address-lives.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Span } from "./span.ts";
 
@@ -10,12 +11,15 @@ export type ProxyClock =
   | { readonly type: "agrees" }
   /** So much is to be added to what the log says. */
   | { readonly type: "off"; readonly by: Span }
-  /** They differ, or the evidence is of other pods; by how much cannot be told. */
+  /** They differ by an unknown amount, or the evidence is about other pods. */
   | { readonly type: "doubted" };
 
-/** What the log says of the only pod that ever had an address, by the log's clock. */
-interface Heard {
-  readonly life: PodLife;
+/**
+ * Times at which the log shows answers and refusals of the only pod that ever had an address, by
+ * the log's clock.
+ */
+interface Contact {
+  readonly life: PodHistory;
   firstAnsweredMs: number;
   lastAnsweredMs: number;
   firstRefusedMs: number;
@@ -36,7 +40,7 @@ const podsForDoubt = 3;
 export class ProxyClockWitness {
   readonly #evidence: Evidence;
   /** By address; undefined for one that proves nothing. Bounded by the addresses in the evidence. */
-  readonly #heard = new Map<string, Heard | undefined>();
+  readonly #contacts = new Map<string, Contact | undefined>();
   #firstMs = Infinity;
   #lastMs = -Infinity;
 
@@ -48,18 +52,18 @@ export class ProxyClockWitness {
     this.#firstMs = Math.min(this.#firstMs, entry.endedMs);
     this.#lastMs = Math.max(this.#lastMs, entry.endedMs);
     for (const tried of entry.tries) {
-      const heard = this.#heardOf(tried.address);
-      if (heard !== undefined) note(heard, entry, tried);
+      const contact = this.#contactAt(tried.address);
+      if (contact !== undefined) note(contact, entry, tried);
     }
   }
 
   clock(skewMs: number): ProxyClock {
-    const heard = [...this.#heard.values()].filter((one) => one !== undefined);
-    // What the clock may be ahead by at the most, and behind, as each pod's answers say.
-    const behind = heard
+    const contacts = [...this.#contacts.values()].filter((one) => one !== undefined);
+    // The most that the clock may be ahead, and behind, from each pod's answers.
+    const behind = contacts
       .filter((one) => one.firstAnsweredMs > this.#firstMs + edgeMs)
       .map((one) => one.firstAnsweredMs - appearedMs(one.life));
-    const ahead = heard
+    const ahead = contacts
       .filter((one) => one.lastAnsweredMs < this.#lastMs - edgeMs)
       .map((one) => goneMs(one.life) - one.lastAnsweredMs);
     const toleranceMs = Math.max(skewMs, resolutionMs);
@@ -67,21 +71,21 @@ export class ProxyClockWitness {
       return { type: "agrees" };
     }
     const toMs = secondLeast(ahead);
-    const refusals = heard.map((one) => leftMs(one.life) - one.firstRefusedMs);
+    const refusals = contacts.map((one) => leftMs(one.life) - one.firstRefusedMs);
     const fromMs = Math.max(-secondLeast(behind), ...refusals.filter((ms) => ms <= toMs));
     const isKnown = Number.isFinite(fromMs) && Number.isFinite(toMs) && fromMs <= toMs;
-    // Where nobody followed the pods, others may have had their addresses before.
-    return isKnown && heard.every(({ life }) => this.#isFollowed(life))
+    // If the pods were not followed, other pods may have had their addresses before.
+    return isKnown && contacts.every(({ life }) => this.#isFollowed(life))
       ? { type: "off", by: { fromMs, toMs } }
       : { type: "doubted" };
   }
 
-  #isFollowed(life: PodLife): boolean {
+  #isFollowed(life: PodHistory): boolean {
     return this.#evidence.isRecorded(placeOf(life));
   }
 
-  #heardOf(address: string): Heard | undefined {
-    if (this.#heard.has(address)) return this.#heard.get(address);
+  #contactAt(address: string): Contact | undefined {
+    if (this.#contacts.has(address)) return this.#contacts.get(address);
     const life = this.#evidence.lives.onlyAt(address);
     if (life === undefined) return undefined;
     const never = {
@@ -89,40 +93,40 @@ export class ProxyClockWitness {
       lastAnsweredMs: -Infinity,
       firstRefusedMs: Infinity,
     };
-    const heard = life.facts.hostNetwork ? undefined : { life, ...never };
-    this.#heard.set(address, heard);
-    return heard;
+    const contact = life.facts.hostNetwork ? undefined : { life, ...never };
+    this.#contacts.set(address, contact);
+    return contact;
   }
 }
 
 /** It was answered at some time between its sending and its end: each bound takes the safe side. */
 function note(
-  heard: Heard,
+  contact: Contact,
   entry: AccessLogEntry,
   { status, durationMs, answered }: LoggedTry,
 ): void {
   const sentMs = entry.endedMs - (entry.durationMs ?? durationMs ?? 0);
   if (answered === true || (status !== undefined && status < 500 && status !== clientGone)) {
     const overMs = entry.endedMs + entry.resolutionMs;
-    heard.firstAnsweredMs = Math.min(heard.firstAnsweredMs, overMs);
-    heard.lastAnsweredMs = Math.max(heard.lastAnsweredMs, sentMs);
+    contact.firstAnsweredMs = Math.min(contact.firstAnsweredMs, overMs);
+    contact.lastAnsweredMs = Math.max(contact.lastAnsweredMs, sentMs);
   } else if ((durationMs ?? atOnceMs) < atOnceMs) {
-    heard.firstRefusedMs = Math.min(heard.firstRefusedMs, sentMs);
+    contact.firstRefusedMs = Math.min(contact.firstRefusedMs, sentMs);
   }
 }
 
 const clientGone = 499;
 
-function appearedMs({ moments }: PodLife): number {
+function appearedMs({ moments }: PodHistory): number {
   return moments.find(({ what }) => what === "appeared")?.at.fromMs ?? -Infinity;
 }
 
-function goneMs({ moments }: PodLife): number {
+function goneMs({ moments }: PodHistory): number {
   return moments.find(({ what }) => what === "deleted")?.at.toMs ?? Infinity;
 }
 
 /** Before this it was asked to go; infinitely long ago when it never was. */
-function leftMs({ moments }: PodLife): number {
+function leftMs({ moments }: PodHistory): number {
   const left = moments.find(({ what }) => what === "terminating" || what === "deleted");
   return left?.at.fromMs ?? -Infinity;
 }

@@ -161,12 +161,12 @@ export class Publications {
     return sorted;
   }
 
-  /** What is listed at the end of the evidence. */
+  /** Listings that are still open at the end of the evidence. */
   open(): readonly Listing[] {
     return [...this.#open.values()];
   }
 
-  /** Those that came with a list: nobody saw them begin. */
+  /** Listings found by a list: their start was not observed. */
   found(): readonly Listing[] {
     const all = [...this.#byService.values()].flatMap((listings) => [...listings]);
     return all.filter(({ from }) => from.fromMs < from.toMs);
@@ -227,7 +227,7 @@ export class Publications {
 
 const none: ReadonlySet<string> = new Set();
 
-/** What a first list shows may have been so for as long as there were lists. */
+/** An entry of a first list may be as old as the earliest list allows. */
 function joinedAt({ atMs, isWatched, afterMs }: Seen): Span {
   return isWatched ? exactly(atMs) : between(Math.min(afterMs ?? 0, atMs), atMs);
 }

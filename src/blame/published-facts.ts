@@ -1,5 +1,5 @@
-// What one Endpoints object or EndpointSlice lists as ready, read from a recording or from an object
-// saved with kubectl.
+// The endpoints that one Endpoints object or EndpointSlice lists as ready, read from a recording or
+// from an object saved with kubectl.
 import { sliceContent } from "../kube/kinds/endpoint-slice.ts";
 import { subsetsOf } from "../kube/kinds/endpoints.ts";
 import {

@@ -41,11 +41,11 @@ export class RecordingReader {
    * on, and undefined while a watch is behind.
    */
   readonly #covered = new Map<string, Map<CoveredPlace["namespace"], Coverage | undefined>>();
-  /** What the run that is being read covers; all other coverage is of runs before it. */
+  /** The coverage of the current run; all other coverage is of earlier runs. */
   #own = new WeakSet<Coverage>();
   /** Until when they knew a place, by `placeKey`. */
   readonly #knownBeforeMs = new Map<string, number | undefined>();
-  /** What this run has listed as a whole, by `listKey`. */
+  /** Complete lists of this run, by `listKey`. */
   readonly #listed = new Set<string>();
   #list = 0;
 
@@ -68,7 +68,7 @@ export class RecordingReader {
   }
 
   #take(line: RecordingLine): void {
-    // What only a replay needs says nothing of pods.
+    // These lines are only for a replay and have nothing about pods.
     if (line.type === "input") return;
     const { atMs } = line;
     switch (line.type) {
@@ -152,7 +152,9 @@ export class RecordingReader {
     this.#coverUntil(cluster, atMs);
   }
 
-  /** What the first list of a run shows happened after the runs before were last sure of anything. */
+  /**
+   * A change in the first list of a run happened after the last certain time of the runs before.
+   */
   #seenInList(place: CoveredPlace, atMs: number): Seen {
     const key = placeKey(place);
     if (this.#knownBeforeMs.size >= knownPlacesMax) this.#knownBeforeMs.clear();

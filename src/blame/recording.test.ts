@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { at, pod, slice } from "../../tests/blame/blame-world.ts";
 import { type Files, FilesError } from "../environment/files.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
 import { recordedKinds } from "../recording/recorded-kinds.ts";
@@ -14,7 +15,6 @@ import {
 import { RecordingWriter } from "../recording/recording-writer.ts";
 import { recordedRun } from "../recording/watched-run.ts";
 import { type Simulation, simulate } from "../simulation/simulation.ts";
-import { at, pod, slice } from "./blame-world.contract.ts";
 import { Evidence } from "./evidence.ts";
 import { RecordingReader } from "./recording-reader.ts";
 
@@ -37,7 +37,7 @@ function readLines(lines: readonly string[]) {
   return { evidence, counts: reader.counts };
 }
 
-/** What became of web-1, each with its bounds in seconds. */
+/** The moments of web-1, each with its bounds in seconds. */
 function lifeOf(evidence: Evidence): readonly (readonly [string, number, number])[] {
   const moments = evidence.lives.byUid("uid-web-1")?.moments ?? [];
   const seconds = (ms: number): number => (ms - at(0)) / 1_000;
@@ -139,9 +139,9 @@ describe("what is kept of an object", () => {
   });
 
   test("does not change with a heartbeat while a node is well", () => {
-    const node = (status: string, heard: string) => ({
-      metadata: { name: "n", uid: "u", resourceVersion: heard },
-      status: { conditions: [{ type: "Ready", status, lastHeartbeatTime: heard }] },
+    const node = (status: string, heartbeat: string) => ({
+      metadata: { name: "n", uid: "u", resourceVersion: heartbeat },
+      status: { conditions: [{ type: "Ready", status, lastHeartbeatTime: heartbeat }] },
     });
     const { jsonOf } = recordedKinds.Node;
     expect(jsonOf(node("True", "1"))).toBe(jsonOf(node("True", "2")));
@@ -217,7 +217,7 @@ describe("several runs", () => {
     expect(lifeOf(evidence).map(([what]) => what)).toEqual(["appeared", "ready"]);
   });
 
-  test("a recording of an earlier time that is read later buries nobody", () => {
+  test("a recording of an earlier time that is read later marks no pod as deleted", () => {
     const early = [runLine({ atMs: at(-50), run: "b" }), listed(-50)];
     const { evidence } = readLines([...first, ...early]);
     expect(lifeOf(evidence).map(([what]) => what)).toEqual(["appeared", "ready"]);
@@ -252,15 +252,15 @@ describe("several runs", () => {
     ]);
   });
 
-  test("two at the same time tell the same as one", () => {
-    const told = (by: number) => [
+  test("two at the same time give the same history as one", () => {
+    const recordedAfter = (by: number) => [
       runLine({ atMs: at(30), run: `run ${by}` }),
       podLine(30 + by, ready, "added"),
       listed(30.5 + by),
       podLine(60 + by, pod({ readySince: 5, deleted: 60 }), "updated"),
       podLine(90 + by, pod({ unreadySince: 90, deleted: 60 }), "deleted"),
     ];
-    const once = lifeOf(readLines(told(0)).evidence);
+    const once = lifeOf(readLines(recordedAfter(0)).evidence);
     expect(once.map(([what]) => what)).toEqual([
       "appeared",
       "ready",
@@ -268,7 +268,7 @@ describe("several runs", () => {
       "unready",
       "deleted",
     ]);
-    expect(lifeOf(readLines([...told(0), ...told(0.01)]).evidence)).toEqual(once);
+    expect(lifeOf(readLines([...recordedAfter(0), ...recordedAfter(0.01)]).evidence)).toEqual(once);
   });
 
   test("of a later form are refused, and torn or malformed lines counted", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { stringify } from "yaml";
-import { at, node, pod, request, slice, time } from "./blame-world.contract.ts";
+import { at, node, pod, request, slice, time } from "../../tests/blame/blame-world.ts";
 import { Evidence } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
 import { SavedObjects } from "./saved-objects.ts";
@@ -100,19 +100,22 @@ describe("events that were saved", () => {
   const other = pod({ name: "web-2", ip: "10.0.0.2", readySince: 10 });
   const now = list("Node", node("True", 0, 200));
 
-  test.each([older, newer])("say when a pod was told to end, in each of their groups", (event) => {
-    const saved = new SavedObjects("prod");
-    saved.read(JSON.stringify(list("Pod", pod({ readySince: 10 }), other)));
-    saved.beginSet();
-    for (const one of [list("Pod", other), now, list("Event", event)]) {
-      saved.read(JSON.stringify(one));
-    }
-    expect(saved.counts.killed).toBe(1);
-    const evidence = new Evidence();
-    saved.addTo(evidence);
-    expect(judged(evidence, 150)[0]).toBe("certain: stale");
-    expect(judged(evidence, 90)[0]).toBe("likely: application");
-  });
+  test.each([older, newer])(
+    "say when a pod was asked to terminate, in each of their groups",
+    (event) => {
+      const saved = new SavedObjects("prod");
+      saved.read(JSON.stringify(list("Pod", pod({ readySince: 10 }), other)));
+      saved.beginSet();
+      for (const one of [list("Pod", other), now, list("Event", event)]) {
+        saved.read(JSON.stringify(one));
+      }
+      expect(saved.counts.killed).toBe(1);
+      const evidence = new Evidence();
+      saved.addTo(evidence);
+      expect(judged(evidence, 150)[0]).toBe("certain: stale");
+      expect(judged(evidence, 90)[0]).toBe("likely: application");
+    },
+  );
 
   test("of a restart say nothing of the pod", () => {
     const saved = new SavedObjects("prod");
@@ -153,7 +156,7 @@ describe("objects that were saved more than once", () => {
     expect(judgeRequest(answered, options).cause).toBe("application");
   });
 
-  test("of a few pods in between bury nobody who is there afterwards", () => {
+  test("of a few pods in between mark no pod as deleted that is there afterwards", () => {
     const again = pod({ name: "web-2", ip: "10.0.0.2", readySince: 120 });
     const few = list("Pod", again);
     expect(judged(evidenceOf(before, few), 110)[0]).toBe("likely: published late");
@@ -272,7 +275,7 @@ describe("the files", () => {
     saved.addTo(new Evidence());
   });
 
-  test("may break off in the middle of a list: what is whole in it counts, and nobody is missed", () => {
+  test("may break off in the middle of a list: complete objects count, and no pod counts as missing", () => {
     const saved = new SavedObjects("prod");
     const before = list("Pod", pod({ readySince: 10 }), pod({ name: "web-2", readySince: 10 }));
     saved.read(JSON.stringify(before));

@@ -1,7 +1,7 @@
-// Takes objects over into the evidence that somebody saved: lists of pods, services, nodes, Endpoints,
-// EndpointSlices and events as kubectl prints them, once or several times, streams of
-// `kubectl get --watch`, and audit logs. Lists show one moment, yet each object carries the times of
-// its last changes; what an earlier list has and a later one lacks went in between.
+// Adds saved objects to the evidence: lists of pods, services, nodes, Endpoints, EndpointSlices and
+// events from kubectl, saved once or several times, streams of `kubectl get --watch`, and audit
+// logs. A list shows one moment, but each object has the times of its last changes. An object of an
+// earlier list that a later list lacks was deleted in between.
 import { isRecord, MalformedObjectError, type RawRecord } from "../kube/kinds/fields.ts";
 import { metadataText } from "../recording/metadata-text.ts";
 import { type RecordedKindName, recordedKinds } from "../recording/recorded-kinds.ts";
@@ -65,7 +65,7 @@ export class SavedObjects {
     return this.#isRecording;
   }
 
-  /** What is read from now on was saved together, at another time than what was read before. */
+  /** The next files were saved together, at another time than the files before. */
   beginSet(): void {
     this.#snapshots.beginSet();
   }

@@ -1,6 +1,5 @@
-// The documents in a file that somebody saved: one JSON document, many after each other as
-// `kubectl get --watch -o json` and audit logs have them, or YAML. A last one that breaks off is left
-// out.
+// The documents in a saved file: one JSON document, several after each other as in `kubectl get
+// --watch -o json` and audit logs, or YAML. An incomplete document at the end is ignored.
 import { type Document, parseAllDocuments } from "yaml";
 import { isRecord } from "../kube/kinds/fields.ts";
 
@@ -58,7 +57,7 @@ function jsonSequence(text: string): readonly unknown[] {
     try {
       documents.push(JSON.parse(text.slice(start, end)));
     } catch {
-      // Whoever wrote this piece broke off in it; what comes after it stands for itself.
+      // This document is incomplete. The next document is independent of it.
     }
   }
   return documents;
@@ -66,7 +65,7 @@ function jsonSequence(text: string): readonly unknown[] {
 
 const [openBrace, closeBrace, quote, backslash] = [0x7b, 0x7d, 0x22, 0x5c];
 
-/** Where each outermost pair of braces begins and ends; braces in strings are text. */
+/** The start and end of each outermost pair of braces; braces in strings are text. */
 function* objectsIn(text: string): Generator<readonly [start: number, end: number]> {
   let depth = 0;
   let start = 0;

@@ -1,5 +1,4 @@
-// Times in objects that somebody saved: the newest that an object mentions says that it cannot have
-// been saved before.
+// Times in saved objects: an object was not saved before the newest time in it.
 
 /** No object of these kinds is half as deep. */
 const depthMost = 32;

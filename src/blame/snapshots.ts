@@ -1,6 +1,6 @@
-// Objects that were saved at one time or at several: `kubectl get` before an incident and after it.
-// Files that were given together are of one time unless an object is in two of them. What an earlier
-// one lists and a later one lacks went at an unknown moment in between.
+// Objects that were saved once or several times: `kubectl get` before an incident and after it.
+// Files that were given together are of one time unless an object is in two of them. An object of
+// an earlier snapshot that a later one lacks was deleted at an unknown moment in between.
 import type { RawRecord } from "../kube/kinds/fields.ts";
 import { metadataText } from "../recording/metadata-text.ts";
 import type { RecordedKindName } from "../recording/recorded-kinds.ts";
@@ -14,7 +14,7 @@ export interface SavedObject {
   readonly newestMs: number;
 }
 
-/** What was saved together. */
+/** Objects that were saved together. */
 interface Snapshot {
   readonly set: number;
   readonly objects: SavedObject[];

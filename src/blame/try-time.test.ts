@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { at, request, startMs } from "./blame-world.contract.ts";
+import { at, request, startMs } from "../../tests/blame/blame-world.ts";
 import { lengthOf, orderOf } from "./span.ts";
 import { requestSent, triesTimes } from "./try-time.ts";
 

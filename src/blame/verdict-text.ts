@@ -5,7 +5,7 @@ import type { Happening, Moment } from "./pod-life.ts";
 import { type Length, lengthOf, type Span } from "./span.ts";
 import type { Cause, HopDelay, RequestVerdict, TryVerdict } from "./verdict.ts";
 
-/** What each cause means, in one line. */
+/** The meaning of each cause, in one line. */
 export const causeMeanings: Readonly<Record<Cause, string>> = {
   "published late": "stale endpoint: the pod had left, its service still listed it",
   "synced late": "stale endpoint: the copy in the access cluster still listed it",
@@ -79,7 +79,7 @@ function capitalised(text: string): string {
   return text.replace(/^[a-z](?=[a-z]*[ ,])/, (letter) => letter.toUpperCase());
 }
 
-/** Where nothing else is the reason, the times are. */
+/** Without another reason, the coarse times are the reason. */
 function alternativesText({ alternatives, because }: TryVerdict): string {
   const why = because === "" ? "the times are too coarse to decide" : because;
   return `The cause may also be ${alternatives.join(" or ")}: ${why}`;

@@ -1,20 +1,20 @@
-// What blame says of a request that went wrong: the cause, how sure that is, and what it rests on.
-// Plain data; `verdict-text.ts` makes sentences of it.
+// The verdict on a failed request: the cause, its confidence, and the evidence. Plain data;
+// `verdict-text.ts` makes sentences of it.
 import type { Hop } from "../timeline/witness.ts";
 import type { Moment } from "./pod-life.ts";
 import type { Length, Span } from "./span.ts";
 
-/** In the order in which they are told. */
+/** In the order of the output. */
 export const causes = [
   /** The pod had left, and its service still listed it. */
   "published late",
   /** The service had let it go, and the copy in the access cluster still listed it. */
   "synced late",
-  /** Nobody listed it any more, and the proxy still used it. */
+  /** No list had it any more, and the proxy still used it. */
   "routed late",
   /** The pod was dead, and the API did not show it yet. */
   "shown late",
-  /** The pod had left; which hop was late cannot be told. */
+  /** The pod had left; the late hop is unknown. */
   "stale",
   /** There were ready pods, and the proxy did not know of them yet. */
   "joined late",
@@ -54,7 +54,7 @@ export interface BlamedPod {
   readonly node: string;
 }
 
-/** What a hop took of the time between the change and the request. */
+/** The part of the time between change and request that one hop took. */
 export interface HopDelay {
   readonly hop: Hop;
   /** The cluster; undefined at `routed`. */
@@ -74,15 +74,15 @@ export interface TryVerdict {
   readonly port: number;
   readonly status: number | undefined;
   readonly durationMs: number | undefined;
-  /** Whether the status is the endpoint's own; undefined where the log does not tell. */
+  /** Whether the status is the endpoint's own; undefined if the log does not show it. */
   readonly answered: boolean | undefined;
   readonly sent: Span;
-  /** Whose the address was. */
+  /** The pod that had the address. */
   readonly pod: BlamedPod | undefined;
   readonly service: string | undefined;
   /** From when on it should not have got requests any more. */
   readonly left: Moment | undefined;
-  /** From when on nobody listened there any more, where that is known to be before the request. */
+  /** When the pod stopped listening, if that was certainly before the request. */
   readonly dead: Moment | undefined;
   /** How long before the request that was. */
   readonly late: Length | undefined;
@@ -96,7 +96,7 @@ export interface TryVerdict {
   readonly predecessor: BlamedPod | undefined;
   /** Others that may have been meant, and of which the same is true. */
   readonly rivals: readonly BlamedPod[];
-  /** What else it rests on, or why it cannot be told; a part of a sentence. */
+  /** Further evidence, or the reason for an unknown cause; a part of a sentence. */
   readonly because: string;
 }
 

@@ -1,6 +1,6 @@
 // A line that is wrong gets one sentence that says what, and where to read what would be right.
 import { expect, test } from "vitest";
-import { RecordedTerminal } from "../environment/recorded-terminal.contract.ts";
+import { RecordedTerminal } from "../../tests/terminal/recorded-terminal.ts";
 import { simulate } from "../simulation/simulation.ts";
 import { runProgram } from "./program.ts";
 

@@ -1,18 +1,18 @@
 // The command line: one subcommand per file in this folder, and help that teaches.
 import { Command, CommanderError } from "commander";
-import { blameCommand } from "./blame.ts";
 import type { CommandContext, ExitCode } from "./command.ts";
+import { blameCommand } from "./commands/blame/command.ts";
+import { incidentCommand } from "./commands/incident/command.ts";
+import { ingressCommand } from "./commands/ingress/command.ts";
+import { journeysCommand } from "./commands/journeys/command.ts";
+import { labCommand } from "./commands/lab/command.ts";
+import { recordCommand } from "./commands/record/command.ts";
+import { syncCommand } from "./commands/sync/command.ts";
+import { upCommand } from "./commands/up/command.ts";
+import { watchCommand } from "./commands/watch/command.ts";
+import { whatifCommand } from "./commands/whatif/command.ts";
 import { helpText, optionText, widestHelp } from "./help-text.ts";
-import { incidentCommand } from "./incident.ts";
-import { ingressCommand } from "./ingress.ts";
-import { journeysCommand } from "./journeys.ts";
-import { labCommand } from "./lab.ts";
-import { recordCommand } from "./record.ts";
-import { syncCommand } from "./sync.ts";
 import { typedCommand } from "./typed-command.ts";
-import { upCommand } from "./up.ts";
-import { watchCommand } from "./watch.ts";
-import { whatifCommand } from "./whatif.ts";
 
 const epilogue = `
 First steps:

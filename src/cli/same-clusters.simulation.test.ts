@@ -1,8 +1,8 @@
 // Three contexts of two clusters, one of which has two servers on one store.
 import { expect, test } from "vitest";
+import { startServers } from "../../tests/cli/cluster-servers.ts";
 import { fixedAccess } from "../kube/credentials/credentials.ts";
 import { simulate } from "../simulation/simulation.ts";
-import { startServers } from "./cluster-servers.contract.ts";
 import { countedTwiceText, leftOutText, sameClusters } from "./same-clusters.ts";
 
 interface Context {

@@ -1,10 +1,10 @@
 import { chmod, stat } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { environment, inThisThread, withFolder } from "../../tests/history/history-world.ts";
 import { History } from "./history.ts";
 import type { HistoryErrorCode } from "./history-error.ts";
 import type { StartHistoryThread } from "./history-port.ts";
 import { HistoryReader } from "./history-reader.ts";
-import { environment, inThisThread, withFolder } from "./history-world.contract.ts";
 
 const { files } = environment;
 

@@ -1,8 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
-import type { WallMs } from "../environment/clock.ts";
-import { HistoryDatabase } from "./history-database.ts";
-import { type HistoryOrder, type HistoryQuery, pageSql } from "./history-query.ts";
-import { HistoryReader } from "./history-reader.ts";
 import {
   environment,
   record,
@@ -10,7 +6,11 @@ import {
   texts,
   withFolder,
   writerOf,
-} from "./history-world.contract.ts";
+} from "../../tests/history/history-world.ts";
+import type { WallMs } from "../environment/clock.ts";
+import { HistoryDatabase } from "./history-database.ts";
+import { type HistoryOrder, type HistoryQuery, pageSql } from "./history-query.ts";
+import { HistoryReader } from "./history-reader.ts";
 import type { HistoryWriter } from "./history-writer.ts";
 
 const { files } = environment;

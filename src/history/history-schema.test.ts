@@ -1,10 +1,16 @@
 import { copyFile, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
+import {
+  environment,
+  record,
+  texts,
+  withFolder,
+  writerOf,
+} from "../../tests/history/history-world.ts";
 import { HistoryDatabase } from "./history-database.ts";
 import { HistoryError } from "./history-error.ts";
 import { HistoryReader } from "./history-reader.ts";
 import { checkReadable, schemaSteps, upgrade } from "./history-schema.ts";
-import { environment, record, texts, withFolder, writerOf } from "./history-world.contract.ts";
 
 const { files } = environment;
 

@@ -1,10 +1,5 @@
 import { copyFile, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { randomInt } from "../environment/random.ts";
-import { SeededRandom } from "../simulation/seeded-random.ts";
-import { isThorough } from "../simulation/seeds.ts";
-import { HistoryDatabase } from "./history-database.ts";
-import { leastSizeBytes } from "./history-retention.ts";
 import {
   keptIn,
   record,
@@ -12,7 +7,12 @@ import {
   texts,
   withFolder,
   writerOf,
-} from "./history-world.contract.ts";
+} from "../../tests/history/history-world.ts";
+import { randomInt } from "../environment/random.ts";
+import { SeededRandom } from "../simulation/seeded-random.ts";
+import { isThorough } from "../simulation/seeds.ts";
+import { HistoryDatabase } from "./history-database.ts";
+import { leastSizeBytes } from "./history-retention.ts";
 
 test("keeps what is written, in a file that opens again", () =>
   withFolder((folder) => {

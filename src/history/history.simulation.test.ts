@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
+import { record, stuckRecord } from "../../tests/history/history-world.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { Simulation } from "../simulation/simulation.ts";
 import { simulate } from "../simulation/simulation.ts";
 import { History } from "./history.ts";
 import type { HistoryAnswer, HistoryPortEvents, HistoryRequest } from "./history-port.ts";
-import { record, stuckRecord } from "./history-world.contract.ts";
 
 const path = "/state/lockstep/h.db";
 

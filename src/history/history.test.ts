@@ -1,6 +1,5 @@
 import { rm } from "node:fs/promises";
 import { expect, test } from "vitest";
-import { History } from "./history.ts";
 import {
   environment,
   inThisThread,
@@ -8,7 +7,8 @@ import {
   record,
   stuckRecord,
   withFolder,
-} from "./history-world.contract.ts";
+} from "../../tests/history/history-world.ts";
+import { History } from "./history.ts";
 
 test("journeys are kept in a folder that is made for them, each as it was added last", () =>
   withFolder(async (folder) => {

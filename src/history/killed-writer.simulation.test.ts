@@ -5,12 +5,12 @@ import type { Readable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describe, expect } from "vitest";
+import { withFolder, writerOf } from "../../tests/history/history-world.ts";
 import { type Random, randomInt } from "../environment/random.ts";
 import { SeededRandom } from "../simulation/seeded-random.ts";
 import { forEachSeed, isThorough } from "../simulation/seeds.ts";
 import { HistoryDatabase } from "./history-database.ts";
 import { leastSizeBytes } from "./history-retention.ts";
-import { withFolder, writerOf } from "./history-world.contract.ts";
 
 // Real processes and a real disk, at random moments from a seed: the file is whole and nothing that
 // was acknowledged is missing. The writer runs from the build, in a thread as in `lockstep watch`.

@@ -1,6 +1,5 @@
-// What runs in the clusters of incidents and of the story: one shop that is released under traffic,
-// its Ingress, and a crowd of other services that gives the controllers their work. Plain Kubernetes
-// objects, created as anybody would.
+// The objects in the clusters of incidents and of `lockstep up`: the demo application, a shop that is
+// released under traffic, with its Ingress; and filler services that give the controllers work.
 import { type KubeClient, parseJson } from "../kube/client/client.ts";
 import { listAt, type RawRecord } from "../kube/kinds/fields.ts";
 import { objectRecord } from "../kube/kinds/metadata.ts";
@@ -15,10 +14,10 @@ export const ingressClass = "lockstep";
 const containerPort = 8080;
 const servicesPath = "/api/v1/namespaces/default/services";
 
-/** The crowd's services, its pod and its label are named so. */
-const crowd = "other";
+/** The name of the filler pod, its label, and the start of the names of filler services. */
+const filler = "other";
 
-/** So many objects are created at a time. */
+/** Creates in parallel. */
 const createsAtOnce = 16;
 
 const requestDeadlineMs = 30_000;
@@ -26,9 +25,9 @@ const requestDeadlineMs = 30_000;
 export interface ShopOptions {
   /** `shopReplicas` unless given. */
   readonly replicas?: number;
-  /** Until a new pod is ready: `2s`; at once unless given. */
+  /** Time until a new pod is ready: `2s`; 0 unless given. */
   readonly readyAfter?: string;
-  /** When a pod's readiness is looked at first, and how often; at once, each second unless given. */
+  /** The first readiness probe and the period; at once and each second unless given. */
   readonly probe?: { readonly initialDelaySeconds: number; readonly periodSeconds: number };
   /** Kubernetes' own defaults unless given. */
   readonly strategy?: object;
@@ -85,33 +84,33 @@ export async function createShopIngress(client: KubeClient): Promise<void> {
   });
 }
 
-/** Services without pods. */
-export async function createCrowd(client: KubeClient, services: number): Promise<void> {
-  const objects = crowdServices(services);
+/** Filler services, without the pod behind them. */
+export async function createFiller(client: KubeClient, services: number): Promise<void> {
+  const objects = fillerServices(services);
   for (let first = 0; first < services; first += createsAtOnce) {
     const some = objects.slice(first, first + createsAtOnce);
     await Promise.all(some.map((object) => create(client, servicesPath, object)));
   }
 }
 
-/** The services of the crowd, for a cluster that has them before it starts. */
-export function crowdServices(services: number): readonly object[] {
+/** For a cluster that has them before it starts. */
+export function fillerServices(services: number): readonly object[] {
   return Array.from({ length: services }, (_, index) =>
-    serviceObject(`${crowd}-${index + 1}`, crowd, { "lockstep.dev/sync": "false" }),
+    serviceObject(`${filler}-${index + 1}`, filler, { "lockstep.dev/sync": "false" }),
   );
 }
 
-/** The pod that all services of the crowd share; some node of the cluster runs it. */
-export async function createCrowdPod(client: KubeClient): Promise<void> {
+/** The one pod behind all filler services. */
+export async function createFillerPod(client: KubeClient): Promise<void> {
   await create(client, "/api/v1/namespaces/default/pods", {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name: crowd, labels: { app: crowd } },
-    spec: { containers: [{ name: crowd, image: crowd, ports: [{ containerPort }] }] },
+    metadata: { name: filler, labels: { app: filler } },
+    spec: { containers: [{ name: filler, image: filler, ports: [{ containerPort }] }] },
   });
 }
 
-/** A release: every pod is replaced, because the template is another. */
+/** A release: the template changes, so every pod is replaced. */
 export async function releaseShop(client: KubeClient, release: string): Promise<void> {
   await client.request({
     verb: "patch",
@@ -123,7 +122,7 @@ export async function releaseShop(client: KubeClient, release: string): Promise<
   });
 }
 
-/** How many services have an address published as Endpoints. */
+/** The number of services whose Endpoints have an address. */
 export async function publishedServices(client: KubeClient): Promise<number> {
   const path = "/api/v1/namespaces/default/endpoints";
   const limits = { deadlineMs: requestDeadlineMs };

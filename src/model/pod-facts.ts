@@ -35,11 +35,11 @@ export function podFacts(
     seenAtMs: source.seenAtMs(pod),
     selected: selects(selector, pod.metadata.labels),
   }));
-  const sharers = selector === undefined ? none : sharersOf(source, pods, published);
-  return { watch, pods: facts, gone, sharers };
+  const addressClaimants = selector === undefined ? none : claimantsOf(source, pods, published);
+  return { watch, pods: facts, gone, addressClaimants };
 }
 
-const none: PodFacts["sharers"] = new Map();
+const none: PodFacts["addressClaimants"] = new Map();
 
 /** A name that has passed to a successor proves as much as a deletion that was seen. */
 function departureOf(
@@ -60,17 +60,17 @@ function provedAbsent({ currentAtMs }: WatchStatus, namedAtMs: MonotonicMs): Dep
   return { atMs: namedAtMs, isWitnessed: false };
 }
 
-function sharersOf(
+function claimantsOf(
   source: SnapshotSource,
   pods: ReadonlyMap<string, Pod>,
   published: readonly PublishedEndpoint[],
-): PodFacts["sharers"] {
-  let sharers: Map<string, readonly Pod[]> | undefined;
+): PodFacts["addressClaimants"] {
+  let addressClaimants: Map<string, readonly Pod[]> | undefined;
   const look = (address: string, expectedUid: string): void => {
-    const found = source.sharersAt(address, expectedUid);
+    const found = source.claimantsAt(address, expectedUid);
     if (found === undefined) return;
-    sharers ??= new Map();
-    sharers.set(address, found);
+    addressClaimants ??= new Map();
+    addressClaimants.set(address, found);
   };
   for (const { podIP, secondPodIP, metadata } of pods.values()) {
     if (podIP !== "") look(podIP, metadata.uid);
@@ -79,5 +79,5 @@ function sharersOf(
   for (const { address, pod } of published) {
     if (pod !== undefined && pods.get(pod.uid)?.podIP !== address) look(address, pod.uid);
   }
-  return sharers ?? none;
+  return addressClaimants ?? none;
 }

@@ -36,13 +36,13 @@ function pod(uid: string, labels: object = { app: "web" }): Pod {
   return podKind.project({ metadata: metadata("web-1", { uid, labels }) });
 }
 
-interface Heard {
+interface SeenObjects {
   readonly pods?: readonly Pod[];
   readonly departed?: readonly string[];
   readonly currentAtMs?: number;
 }
 
-function sourceThat({ pods = [], departed = [], currentAtMs }: Heard): SnapshotSource {
+function sourceThat({ pods = [], departed = [], currentAtMs }: SeenObjects): SnapshotSource {
   const watch: WatchStatus = {
     state: "fresh",
     detail: "",
@@ -55,11 +55,11 @@ function sourceThat({ pods = [], departed = [], currentAtMs }: Heard): SnapshotS
     podsOf: () => pods.filter((one) => one.metadata.labels["app"] === "web"),
     departed: (uid) =>
       departed.includes(uid) ? { atMs: 50 as MonotonicMs, isWitnessed: true } : undefined,
-    sharersAt: (address, uid) => {
+    claimantsAt: (address, uid) => {
       const found = pods.filter((one) => one.podIP === address);
       return found.every(({ metadata: own }) => own.uid === uid) ? undefined : found;
     },
-    isHeard: true,
+    isListed: true,
     isUnreachable: false,
     publishedOf: () => ({ form: "endpointslices", slices: [slice], endpoints: undefined }),
     seenAtMs: () => sliceSeenAtMs,
@@ -68,15 +68,15 @@ function sourceThat({ pods = [], departed = [], currentAtMs }: Heard): SnapshotS
 }
 
 /** What a source that heard this says of the pod that the slice names. */
-function factsOf(heard: Heard) {
-  const [facts] = snapshotService([sourceThat(heard)], "shop", "web").clusters;
+function factsOf(pods: SeenObjects) {
+  const [facts] = snapshotService([sourceThat(pods)], "shop", "web").clusters;
   return {
     pods: facts?.pods.pods.map(({ pod: one, selected }) => [one.metadata.uid, selected]),
     gone: [...(facts?.pods.gone ?? [])].map(([uid, { isWitnessed }]) => [uid, isWitnessed]),
   };
 }
 
-const table: readonly (readonly [string, Heard, ReturnType<typeof factsOf>])[] = [
+const table: readonly (readonly [string, SeenObjects, ReturnType<typeof factsOf>])[] = [
   ["is there", { pods: [pod("u-web-1")] }, { pods: [["u-web-1", true]], gone: [] }],
   [
     "is there and no longer selected",
@@ -106,8 +106,8 @@ const table: readonly (readonly [string, Heard, ReturnType<typeof factsOf>])[] =
   ["is not known to be gone when the watch has proved nothing", {}, { pods: [], gone: [] }],
 ];
 
-test.each(table)("the pod that a slice names %s", (_, heard, expected) => {
-  expect(factsOf(heard)).toEqual(expected);
+test.each(table)("the pod that a slice names %s", (_, pods, expected) => {
+  expect(factsOf(pods)).toEqual(expected);
 });
 
 test("pods at an address are named where they are more or other than the one expected", () => {
@@ -121,7 +121,7 @@ test("pods at an address are named where they are more or other than the one exp
     "shop",
     "web",
   ).clusters;
-  expect(facts?.pods.sharers).toEqual(new Map([["10.0.0.1", [heir]]]));
+  expect(facts?.pods.addressClaimants).toEqual(new Map([["10.0.0.1", [heir]]]));
 });
 
 describe("a service with more endpoints than are looked at", () => {
@@ -154,10 +154,10 @@ describe("a service with more endpoints than are looked at", () => {
 describe("what is remembered", () => {
   const east = { cluster: "east", address: "10.0.0.9", port: 8080 };
   const west = { cluster: "west", address: "10.8.0.9", port: 8080 };
-  const silent: SnapshotSource = { ...sourceThat({}), isHeard: false, isUnreachable: true };
+  const silent: SnapshotSource = { ...sourceThat({}), isListed: false, isUnreachable: true };
   const clustersOf = (source: SnapshotSource, remembered = [east, west]) => {
-    const { clusters, unheard } = snapshotService([source], "shop", "web", { remembered });
-    return [clusters.map(({ cluster }) => cluster), unheard];
+    const { clusters, unlisted } = snapshotService([source], "shop", "web", { remembered });
+    return [clusters.map(({ cluster }) => cluster), unlisted];
   };
 
   test("counts for a cluster that has not been heard, and then nothing else does", () => {
@@ -176,8 +176,8 @@ describe("what is remembered", () => {
 
 test("a cluster that has not been heard is silent about a service it does not show", () => {
   const unknown: SnapshotSource = { ...sourceThat({}), service: () => undefined };
-  const silentOf = (isHeard: boolean) =>
-    snapshotService([{ ...unknown, isHeard }], "shop", "web").silent;
+  const silentOf = (isListed: boolean) =>
+    snapshotService([{ ...unknown, isListed }], "shop", "web").silent;
   expect(silentOf(false)).toEqual(["east"]);
   expect(silentOf(true)).toBeUndefined();
 });

@@ -23,13 +23,13 @@ export interface ServiceSnapshot {
   /** Only clusters that have the service. */
   readonly clusters: readonly ServiceInCluster[];
   /** Clusters that have not been heard since the start, but are remembered; none when absent. */
-  readonly unheard?: readonly UnheardCluster[];
+  readonly unlisted?: readonly UnlistedCluster[];
   /** Clusters of which it is not known at all whether they have it; none when absent. */
   readonly silent?: readonly string[];
 }
 
 /** A cluster of which nothing is known but what was written down before. */
-export interface UnheardCluster {
+export interface UnlistedCluster {
   readonly cluster: string;
   readonly isUnreachable: boolean;
   /** Those of the one port that this is about. */
@@ -62,7 +62,7 @@ export interface PodFacts {
   /** Of the pods its published endpoints name, by uid, those that are known to be gone. */
   readonly gone: ReadonlyMap<string, Departure>;
   /** By address, all pods that have it, where that is more or other than the one expected. */
-  readonly sharers: ReadonlyMap<string, readonly Pod[]>;
+  readonly addressClaimants: ReadonlyMap<string, readonly Pod[]>;
 }
 
 export interface PodFact {
@@ -93,12 +93,12 @@ export type SnapshotSource = Pick<
   | "service"
   | "pod"
   | "podsOf"
-  | "sharersAt"
+  | "claimantsAt"
   | "departed"
   | "publishedOf"
   | "seenAtMs"
   | "watch"
-  | "isHeard"
+  | "isListed"
   | "isUnreachable"
 >;
 
@@ -130,19 +130,19 @@ export function snapshotService(
 ): ServiceSnapshot {
   const { remembered = [], accessCluster } = context;
   const clusters: ServiceInCluster[] = [];
-  const unheard: UnheardCluster[] = [];
+  const unlisted: UnlistedCluster[] = [];
   const silent: string[] = [];
   for (const source of sources) {
     const known = remembered.filter(({ cluster }) => cluster === source.cluster);
-    if (known.length > 0 && !source.isHeard) {
+    if (known.length > 0 && !source.isListed) {
       const { cluster, isUnreachable } = source;
       const own = evidenceIn(cluster, context.evidence);
-      unheard.push({ cluster, isUnreachable, remembered: known, ...own });
+      unlisted.push({ cluster, isUnreachable, remembered: known, ...own });
       continue;
     }
     const service = source.service(namespace, name);
     if (service !== undefined) clusters.push(serviceInCluster(source, service, context));
-    else if (!source.isHeard) silent.push(source.cluster);
+    else if (!source.isListed) silent.push(source.cluster);
   }
   const isLocal = sources.some(({ cluster }) => cluster === accessCluster);
   return {
@@ -150,7 +150,7 @@ export function snapshotService(
     name,
     clusters,
     ...(isLocal ? { accessCluster } : {}),
-    ...(unheard.length === 0 ? {} : { unheard }),
+    ...(unlisted.length === 0 ? {} : { unlisted }),
     ...(silent.length === 0 ? {} : { silent }),
   };
 }
@@ -199,7 +199,7 @@ function oldestFirst(slices: readonly EndpointSlice[]): readonly EndpointSlice[]
 }
 
 function noPods(source: SnapshotSource): PodFacts {
-  return { watch: source.watch("pods"), pods: [], gone: new Map(), sharers: new Map() };
+  return { watch: source.watch("pods"), pods: [], gone: new Map(), addressClaimants: new Map() };
 }
 
 function publishedFacts(

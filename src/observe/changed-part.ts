@@ -1,6 +1,6 @@
-// The part of a slice that differs from its version before. A slice lists a hundred endpoints and
-// more, of which one or two change at a time; the others are the same values in both versions,
-// because projections share what is equal, so they are told apart without being looked at.
+// The part of a slice that differs from its previous version. A slice lists a hundred endpoints and
+// more, and one or two change at a time. Projections share equal values between versions, so
+// unchanged endpoints are recognised by identity.
 import type { EndpointSlice } from "../kube/kinds/endpoint-slice.ts";
 import type { Endpoints } from "../kube/kinds/endpoints.ts";
 import { differingPart } from "./list-difference.ts";
@@ -26,7 +26,9 @@ export function changedPart(
   };
 }
 
-/** Whether an address of the part is in the rest too: what goes from the one may stay in the other. */
+/**
+ * Whether an address of the part is in the rest too; removed from one, it may stay in the other.
+ */
 function isListedTwice({ endpoints }: EndpointSlice, part: EndpointSlice["endpoints"]): boolean {
   const inPart = new Set(part.map(({ addresses }) => addresses[0]));
   let found = 0;

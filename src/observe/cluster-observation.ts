@@ -1,6 +1,6 @@
-// The observation of one cluster, which stands alone: it asks how the cluster publishes, begins to
-// watch as soon as it is answered, and says how it stands at any time. Whatever happens to it, no
-// other cluster waits for it.
+// The observation of one cluster, independent of all others: it asks the cluster for its published
+// form, watches as soon as it is answered, and reports its status at any time. No other cluster
+// waits for it.
 import type { MonotonicMs } from "../environment/clock.ts";
 import { StatusError } from "../kube/client/client.ts";
 import { Backoff } from "../kube/reflector/backoff.ts";
@@ -24,13 +24,13 @@ import { type ClusterPreview, previewCluster, unpreviewed } from "./preview.ts";
 import { problemText } from "./problem-text.ts";
 import { type PlannedWatch, plannedWatches } from "./watch-plan.ts";
 
-/** `auto` asks the cluster; the other is for whoever follows what is no longer usual. */
+/** `auto` asks the cluster; the others select a form that is no longer usual. */
 export type ObservedForm = PublishedForm | "auto";
 
 /** Since Kubernetes 1.21. */
 const usualForm: PublishedForm = "endpointslices";
 
-/** What an older server does not serve. */
+/** The resource that older servers lack. */
 const absentKind: ObservedResource = "endpointslices";
 
 export interface ClusterObservationOptions extends WatchMeans, WitnessedPart {
@@ -67,7 +67,7 @@ export class ClusterObservation {
     return this.#form;
   }
 
-  /** What may be read; never rejects. */
+  /** The permissions of the observer; never rejects. */
   async permissions(signal: AbortSignal): Promise<ClusterPermissions> {
     const { plan, problem } = await this.#plan(signal);
     const { cluster, client } = this.#options;
@@ -76,7 +76,7 @@ export class ClusterObservation {
       : unasked(cluster, plan, problem);
   }
 
-  /** What will be listed and watched; never rejects. */
+  /** The planned lists and watches; never rejects. */
   async preview(signal: AbortSignal): Promise<ClusterPreview> {
     const { plan, problem } = await this.#plan(signal);
     const { cluster, client } = this.#options;
@@ -89,7 +89,7 @@ export class ClusterObservation {
     const standing = this.#standing();
     const { tap } = this.#options;
     if (tap !== undefined) {
-      // What is answered is recorded as it is now.
+      // Records the current state with the answer.
       for (const watch of this.#witnesses?.watches ?? []) watch.look();
       tap.standing(this.cluster, standing);
     }
@@ -115,7 +115,7 @@ export class ClusterObservation {
     await this.#witnesses?.waitForSync(signal);
   }
 
-  /** Time passes without anybody telling: to be called every second or so. */
+  /** Checks for changes that come with time alone; call it about every second. */
   look(): void {
     this.#witnesses?.look();
     this.#options.tap?.standing(this.cluster, this.#standing());
@@ -158,7 +158,10 @@ export class ClusterObservation {
     return onEndpoints.includes("allowed") ? "endpoints" : usual;
   }
 
-  /** What the server has of what will be watched; of a cluster that does not answer, the usual. */
+  /**
+   * The planned watches, limited to what the server has; the usual ones for a cluster that does not
+   * answer.
+   */
   async #plan(
     signal: AbortSignal,
   ): Promise<{ readonly plan: readonly PlannedWatch[]; readonly problem: string | undefined }> {

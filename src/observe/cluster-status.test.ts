@@ -25,9 +25,9 @@ const fresh: ObservedWatchStatus = {
   failure: undefined,
 };
 const unlisted = { state: "stale", detail: "nothing has been listed yet", listed: false } as const;
-const unheard: ObservedWatchStatus = { ...fresh, ...unlisted, aliveAtMs: undefined };
-const failing: ObservedWatchStatus = { ...unheard, failure: "no route" };
-const refused: ObservedWatchStatus = { ...unheard, state: "refused", detail: "may not" };
+const unreported: ObservedWatchStatus = { ...fresh, ...unlisted, aliveAtMs: undefined };
+const failing: ObservedWatchStatus = { ...unreported, failure: "no route" };
+const refused: ObservedWatchStatus = { ...unreported, state: "refused", detail: "may not" };
 const silent: ObservedWatchStatus = {
   ...fresh,
   state: "stale",
@@ -49,18 +49,18 @@ test.each<[string, Beginning, readonly ObservedWatchStatus[], object]>([
     { type: "unreachable", since: startedAt, detail: "it says no" },
   ],
   ["does not accept us", problem(true), [], { type: "refused", detail: "it says no" }],
-  ["has been asked for lists", begun, [unheard, unheard], { type: "connecting" }],
+  ["has been asked for lists", begun, [unreported, unreported], { type: "connecting" }],
   [
     "answers no list",
     begun,
-    [unheard, failing],
+    [unreported, failing],
     { type: "unreachable", since: startedAt, detail: "no route" },
   ],
-  ["has listed one of two", begun, [fresh, unheard], { type: "listing", listed: 1, of: 2 }],
+  ["has listed one of two", begun, [fresh, unreported], { type: "listing", listed: 1, of: 2 }],
   ["has listed what it may", begun, [fresh, refused], { type: "watching" }],
   ["refuses everything", begun, [refused, refused], { type: "refused", detail: "may not" }],
   [
-    "was heard last a while ago",
+    "reported last a while ago",
     begun,
     [silent, refused],
     { type: "unreachable", since: 80_000, detail: "too quiet" },
@@ -89,7 +89,7 @@ test("a stale watch casts doubt on what it measures, and one that was never list
     purposes: ["published", "synced"],
   } as const;
   const nodes = { resource: "nodes", purposes: ["cause"] } as const;
-  const watches = [fresh, unheard, { ...silent, ...slices }, { ...silent, ...nodes }];
+  const watches = [fresh, unreported, { ...silent, ...slices }, { ...silent, ...nodes }];
   expect(clusterStatus("east", standing, watches).doubts).toEqual([
     "the watch of endpointslices in east, namespace shop is stale, so published and " +
       "synced times may be late: too quiet",

@@ -1,16 +1,15 @@
-// How it stands with one observed cluster: whether it is heard at all, and how far each of its
-// watches can be relied on. A hop measured behind a watch that is not fresh is not to be trusted, so
-// it is said here in words.
+// The status of one observed cluster: whether it is reachable, and how fresh each watch is. A hop
+// measured behind a stale watch is not reliable, so the status says this in text.
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import { defaultAliveWithinMs } from "../kube/reflector/freshness.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
 import type { Hop } from "../timeline/witness.ts";
 import { type LostHop, lostHop } from "./lost-hops.ts";
 
-/** What an observer may watch in a cluster; nodes only tell causes. */
+/** The resources that an observer watches in a cluster; nodes only explain causes. */
 export type ObservedResource = "services" | "pods" | "endpointslices" | "endpoints" | "nodes";
 
-/** What a watch is for: a hop, or only the causes of changes. */
+/** The purpose of a watch: a hop, or only the causes of changes. */
 export type WatchPurpose = Exclude<Hop, "routed" | "traffic"> | "cause";
 
 /** One watch of one collection. */
@@ -18,12 +17,12 @@ export interface ObservedWatchStatus extends WatchStatus {
   readonly resource: ObservedResource;
   /** All namespaces when undefined. */
   readonly namespace: string | undefined;
-  /** What it shows; a watch of slices may serve both `published` and `synced`. */
+  /** The hops that it shows; a watch of slices may serve both `published` and `synced`. */
   readonly purposes: readonly WatchPurpose[];
   /** Whether everything has been listed once: from then on changes are seen. */
   readonly listed: boolean;
   readonly objects: number;
-  /** When the server was last heard on it. */
+  /** When data of the server last arrived on it. */
   readonly aliveAtMs: MonotonicMs | undefined;
   /** Why it fails, for another reason than the rules of the server; it is tried again. */
   readonly failure: string | undefined;
@@ -35,7 +34,7 @@ export type ClusterState =
   /** So many of its watches have been listed. */
   | { readonly type: "listing"; readonly listed: number; readonly of: number }
   | { readonly type: "watching" }
-  /** No watch is heard; since the start of the observation where none ever was. */
+  /** No watch receives data; `since` is the start of the observation if none ever did. */
   | { readonly type: "unreachable"; readonly since: MonotonicMs; readonly detail: string }
   /** It answers, and lets nothing be read. */
   | { readonly type: "refused"; readonly detail: string };
@@ -44,7 +43,7 @@ export interface ClusterStatus {
   readonly cluster: string;
   readonly state: ClusterState;
   readonly watches: readonly ObservedWatchStatus[];
-  /** What the refused watches cost, each in one sentence. */
+  /** The effects of refused watches, each in one sentence. */
   readonly lost: readonly LostHop[];
   /** Why what is measured now is not to be trusted, each in one sentence; empty when it is. */
   readonly doubts: readonly string[];
@@ -57,7 +56,7 @@ export interface ClusterStanding {
   readonly hasSlices: boolean;
 }
 
-/** What is known of a cluster that has not been asked how it publishes yet. */
+/** The state of a cluster before its published form is known. */
 export interface Beginning {
   readonly startedAt: MonotonicMs;
   /** Why the last try failed. */
@@ -96,8 +95,8 @@ export function clusterState(
   }
   const allowed = watches.filter(({ state }) => state !== "refused");
   if (allowed.length === 0) return { type: "refused", detail: watches[0]?.detail ?? "" };
-  const heardAt = allowed.flatMap(({ aliveAtMs }) => aliveAtMs ?? []);
-  const since = heardAt.length === 0 ? undefined : (Math.max(...heardAt) as MonotonicMs);
+  const aliveAt = allowed.flatMap(({ aliveAtMs }) => aliveAtMs ?? []);
+  const since = aliveAt.length === 0 ? undefined : (Math.max(...aliveAt) as MonotonicMs);
   const failures = allowed.flatMap(({ failure }) => failure ?? []);
   const patienceMs = failures.length === allowed.length ? reopenedWithinMs : defaultAliveWithinMs;
   if (since === undefined || elapsedMs(since, now) > patienceMs) {

@@ -44,7 +44,7 @@ async function observed(
   await witness.stop();
 }
 
-/** What became of each change, without times and addresses. */
+/** The outcome of each change, without times and addresses. */
 function summary(journeys: readonly Journey[]): readonly string[] {
   return journeys
     .map(({ direction, cause, outcome, hops }) => {

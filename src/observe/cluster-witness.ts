@@ -28,7 +28,7 @@ export interface ClusterWitnessOptions {
   readonly sink: ObservationSink;
   /** With them a change can be blamed on the node that was lost. */
   readonly nodes?: NodeView | undefined;
-  /** Slices that are copies are told from what the cluster has published, and reported at `synced`. */
+  /** Recognises slices that are copies; they are reported at `synced`. */
   readonly originOf?: CopyOrigin | undefined;
   /** Only a tap matters: pods are watched too where services are not listed in time. */
   readonly tapOnly?: boolean;
@@ -55,7 +55,7 @@ export class ClusterWitness {
     const { cluster, form, openWatch } = options;
     this.#podGate = new FollowGate(options.sink);
     this.#publishedGate = new FollowGate(options.sink);
-    // What the pods make true takes two watches, so it counts as known when both are listed.
+    // The pod hop needs two watches, so it is known when both are listed.
     const isBegun = () => this.#services.synced && this.#pods.synced;
     const shared = { ...this.#place, purposes: ["pod"], isBegun } as const;
     this.#services = openWatch({
@@ -103,7 +103,7 @@ export class ClusterWitness {
     return this.#options.namespace;
   }
 
-  /** Without its services nothing can be told of a pod, so its watch is not there either. */
+  /** Without services, pods cannot be assigned to any, so pods are not watched either. */
   get watches(): readonly AnyWatchFeed[] {
     const isWithoutPods = !this.#pods.isStarted && this.#services.isRefused;
     return [this.#services, ...(isWithoutPods ? [] : [this.#pods]), this.#published];
@@ -128,7 +128,7 @@ export class ClusterWitness {
     await this.#published.waitUntilSettled(signal);
   }
 
-  /** Time passes without anybody telling: to be called every second or so. */
+  /** Checks for changes that come with time alone; call it about every second. */
   look(): void {
     this.#looks += 1;
     if (this.#options.tapOnly === true && this.#looks >= servicesWithinLooks) this.#pods.start();

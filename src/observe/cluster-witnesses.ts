@@ -12,7 +12,7 @@ import type { AnyWatchFeed, OpenWatch, WatchFeed } from "./observed-watch.ts";
 import { SyncedWitness } from "./synced-witness.ts";
 import type { ClusterPart } from "./watch-plan.ts";
 
-/** What is observed of a cluster, and where it is reported to. */
+/** The observed part of a cluster, and the receiver of its reports. */
 export interface WitnessedPart extends ClusterPart {
   readonly cluster: string;
   readonly clock: Clock;
@@ -74,7 +74,7 @@ export class ClusterWitnesses {
     await this.#nodes?.waitUntilSettled(signal);
   }
 
-  /** Time passes without anybody telling: to be called every second or so. */
+  /** Checks for changes that come with time alone; call it about every second. */
   look(): void {
     for (const witness of this.#witnesses) witness.look();
     this.#nodes?.look();
@@ -85,7 +85,7 @@ export class ClusterWitnesses {
     await Promise.all([...this.#witnesses.map((one) => one.stop()), this.#nodes?.stop()]);
   }
 
-  /** Those by which the service's namespace is watched: what happens to another one's is its own. */
+  /** The watches of the service's namespace; events in other namespaces do not matter. */
   #watchesAt(hop: Hop, service: string): readonly AnyWatchFeed[] {
     const { namespace } = splitObjectKey(service);
     const isOf = (watched: string | undefined) => watched === undefined || watched === namespace;

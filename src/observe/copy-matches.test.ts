@@ -85,7 +85,7 @@ test("where copies name neither pods nor their addresses, synced is unknown and 
   expect(world.logged).toHaveLength(1);
 });
 
-test("a copy that is heard of before its pod is told with its own time", () => {
+test("a copy that is seen before its pod is reported with its own time", () => {
   const world = new World();
   world.follow("pod");
   world.follow("synced");
@@ -133,7 +133,7 @@ test("a stale copy among others that are the pods' own is still found", () => {
   expect(world.stuck).toEqual(["leave 10.0.0.9 pending: synced stuck"]);
 });
 
-test("copies that come and go unmatched leave no trace, and those nobody can judge are told", () => {
+test("copies that come and go unmatched leave no trace, and those that cannot be judged are reported", () => {
   const world = new World();
   world.follow("synced");
   world.say("synced", "join", "10.0.0.1");

@@ -33,7 +33,7 @@ export interface CopyMatchesOptions {
 interface Copies {
   readonly witness: Witness;
   readonly service: ServiceRef;
-  /** By endpoint, those that stand for nothing known, as they were told. */
+  /** By endpoint, copies without a known original, as they were reported. */
   readonly unmatched: Map<string, Observation>;
   /** By endpoint, what those with an address of their own stand for. */
   readonly standsFor: Map<string, WitnessedEndpoint>;
@@ -42,19 +42,22 @@ interface Copies {
   hasMatched: boolean;
   /** As the witness has it, whose watch may be lost for a while. */
   isFollowed: boolean;
-  /** They cannot be matched, so nobody waits for them. */
+  /** They cannot be matched, so they are not waited for. */
   isGivenUp: boolean;
 }
 
 /** A copy comes after what it is a copy of, and watches are seldom so far behind each other. */
 const matchWithinMs = 10_000;
 
-/** When nobody can tell: a large cluster's first lists are there by then, if they may be read. */
+/**
+ * After this time an unmatched copy is reported as it is. A large cluster's first lists are
+ * complete by then, if they may be read.
+ */
 const judgedWithinMs = 60_000;
 
 /**
- * At 300 bytes each 15 MB. Beyond that, as at the start where copies are listed before a large
- * cluster's pods, they are told at once, and find their pods when these are told.
+ * At 300 bytes each 15 MB. Above that, for example when copies are listed before a large cluster's
+ * pods, they are reported at once, and matched when their pods are reported.
  */
 const unmatchedMax = 50_000;
 
@@ -91,7 +94,7 @@ export class CopyMatches implements ObservationSink {
     const copies = this.#copies.get(key);
     if (copies === undefined) return;
     copies.isFollowed = false;
-    // What is still listed will be followed again.
+    // Endpoints that are still listed will be followed again.
     if (copies.unmatched.size + copies.standsFor.size > 0) return;
     this.#copies.delete(key);
     const others = this.#ofService.get(service.service);
@@ -99,7 +102,7 @@ export class CopyMatches implements ObservationSink {
     if (others?.size === 0) this.#ofService.delete(service.service);
   }
 
-  /** Time passes without anybody telling: to be called every second or so. */
+  /** Checks for changes that come with time alone; call it about every second. */
   look(): void {
     if (this.#unmatched === 0) return;
     for (const copies of this.#copies.values()) {
@@ -130,7 +133,7 @@ export class CopyMatches implements ObservationSink {
     return copies;
   }
 
-  /** What was said before of its copies, and could not be matched then, is told first. */
+  /** Earlier reports of its copies that could not be matched then are sent first. */
   #tellOfSource(report: Observation): void {
     if (this.#unmatched > 0 && report.baseline !== true) {
       for (const copies of this.#ofService.get(report.endpoint.service) ?? []) {
@@ -156,7 +159,7 @@ export class CopyMatches implements ObservationSink {
     const joined = copies.unmatched.get(key);
     if (joined !== undefined) {
       this.#forget(copies, key);
-      // That it joined and left is told late where it can be told at all.
+      // Its joining and leaving are reported late, if they can be matched at all.
       if (!this.#match(copies, joined)) return;
     }
     const endpoint = copies.standsFor.get(key) ?? report.endpoint;
@@ -193,14 +196,14 @@ export class CopyMatches implements ObservationSink {
     const { clock, isService, hasEndpoints } = this.#options;
     const waitedMs = elapsedMs(since, clock.monotonicMs());
     if (!isService(service.service)) {
-      // Nobody may read the source, so there is nothing to confuse them with.
+      // The source cannot be read, so there is nothing to confuse them with.
       if (waitedMs >= judgedWithinMs) this.#tellAsTheyAre(copies);
     } else if (!hasMatched && !hasEndpoints(service)) {
       // They may be of pods that are gone: only beside others does one see that they name none.
       copies.since = clock.monotonicMs();
     } else if (waitedMs >= matchWithinMs) {
-      // Where others are the pods' own, so are these: of pods that are gone, or not yet heard of. Of
-      // copies that do not name a known cluster they may be another cluster's.
+      // If other copies have the pods' own addresses, these do too: their pods are gone or not yet
+      // reported. Copies that do not name a known cluster may be another cluster's.
       if (!hasMatched) this.#giveUp(copies);
       else if (service.cluster !== undefined) this.#tellAsTheyAre(copies);
     }

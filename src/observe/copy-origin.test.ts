@@ -26,7 +26,7 @@ const clusters = [{ cluster: "prod-eu", aliases: ["eu-1"] }, { cluster: "prod-us
 test.each([
   ["by the name that is observed", byLockstep("prod-us"), "prod-us"],
   ["by another name that was given", imported, "prod-eu"],
-  ["by a name that nobody knows", byLockstep("asia"), undefined],
+  ["by an unknown name", byLockstep("asia"), undefined],
 ])("a copy names its cluster %s", (_, labels, cluster) => {
   const origin = copyOrigin("edge", clusters)(slice(labels));
   expect(origin).toEqual({ cluster, service: "shop/web" });
@@ -47,7 +47,7 @@ test("where no other cluster is observed a copy's cluster has the name it gives"
 });
 
 test.each([
-  ["nobody's copy", own],
+  ["no copy", own],
   ["a copy that does not say of what", { "lockstep.dev/source-cluster": "prod-us" }],
   ["a copy that does not say whose", { "multicluster.kubernetes.io/service-name": "web" }],
 ])("%s is passed over", (_, labels) => {

@@ -1,7 +1,7 @@
-// Whose endpoints a slice in an access cluster is a copy of, by its marks: those of `lockstep sync`,
-// those of the multi-cluster services API (KEP-1645), which names the service by a label of its own
-// where the copy is for another one, as Submariner does and Cilium not always, and Karmada's. A copier
-// may call a cluster by another name than the observer does.
+// Finds the original of a slice in an access cluster by its labels: those of `lockstep sync`, of
+// the multi-cluster services API (KEP-1645) and of Karmada. The API names the service by a label of
+// its own if the copy is for another one, as Submariner does and Cilium not always. A copier may
+// use another name for a cluster than the observer does.
 import { sourceClusterOf } from "../decide/syncing/synced-names.ts";
 import { type EndpointSlice, serviceNameOf } from "../kube/kinds/endpoint-slice.ts";
 import type { ServiceRef } from "../timeline/witness.ts";
@@ -11,7 +11,7 @@ export type CopyOrigin = (slice: EndpointSlice) => ServiceRef | undefined;
 
 export interface NamedCluster {
   readonly cluster: string;
-  /** What others call it, for example its id in a cluster set. */
+  /** Other names of the cluster, for example its id in a cluster set. */
   readonly aliases?: readonly string[];
 }
 

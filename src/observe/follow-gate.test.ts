@@ -5,7 +5,7 @@ import { FollowGate } from "./follow-gate.ts";
 
 const pods = { hop: "pod", name: "east" } as const;
 const web = { cluster: "east", service: "shop/web" };
-const heard = [{ isHeard: true }];
+const listed = [{ isHeard: true }];
 
 function gateWorld() {
   const said: [string, FollowedService | UnfollowedService][] = [];
@@ -17,23 +17,23 @@ function gateWorld() {
   return { gate: new FollowGate(sink), said };
 }
 
-test("nothing is waited for until every watch is heard, nor when one is heard no more", () => {
+test("no hop is waited for until every watch is listed, nor after one is lost", () => {
   const { gate, said } = gateWorld();
   gate.follow(pods, web);
-  gate.turn([...heard, { isHeard: false }]);
+  gate.turn([...listed, { isHeard: false }]);
   expect(said.splice(0)).toEqual([]);
-  gate.turn(heard);
+  gate.turn(listed);
   expect(said.splice(0)).toEqual([["follows", web]]);
   gate.turn([{ isHeard: false }]);
   expect(said.splice(0)).toEqual([["unknown", web]]);
   gate.unfollow(pods, web);
-  gate.turn(heard);
+  gate.turn(listed);
   expect(said).toEqual([]);
 });
 
 test("what is said of following a service is passed on whole", () => {
   const { gate, said } = gateWorld();
-  gate.turn(heard);
+  gate.turn(listed);
   gate.follow(pods, { ...web, ports: [8080] });
   gate.unfollow(pods, { ...web, forGood: true });
   expect(said).toEqual([

@@ -1,5 +1,5 @@
-// Between a witness and the journeys: as long as its watches are not listed, or are refused, the
-// witness can show nothing, so nobody waits for it and its hop is unknown. Once they are heard it is
+// A gate between a witness and the journeys. While its watches are not listed, or are refused, the
+// witness can show nothing: its hop is unknown and is not waited for. Once they are listed it is
 // waited for.
 import type { Observation, ObservationSink } from "../timeline/observation.ts";
 import {
@@ -12,7 +12,7 @@ import {
 
 export class FollowGate implements ObservationSink {
   readonly #sink: ObservationSink;
-  /** What the witnesses follow, whether the gate is open or not. */
+  /** The services that the witnesses follow, also while the gate is closed. */
   readonly #followed = new Map<
     string,
     { readonly witness: Witness; readonly service: FollowedService }

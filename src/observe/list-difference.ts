@@ -1,6 +1,6 @@
-// What has gone from a list and what has come into it. Of a service's endpoints one or two change at
-// a time and the others stay where they are, as the same values where lists share what is equal. So
-// only what lies between the equal beginnings and the equal ends is looked at more closely.
+// The removed and added entries of a list. One or two endpoints of a service change at a time and
+// the others keep their places, as the same values where lists share equal ones. So only the part
+// between the equal start and the equal end is compared.
 import { endpointKey, isSameEndpoint, type WitnessedEndpoint } from "../timeline/witness.ts";
 
 type List = readonly WitnessedEndpoint[];

@@ -1,6 +1,6 @@
-// What each missing permission costs, in words: which hop becomes unknown, and what is still seen
-// without it. The same sentences before the start, from asking, and after it, from being refused.
-// What a server does not have costs as much, and no permission would help.
+// The effect of each missing permission as text: which hop becomes unknown, and what is still
+// visible. The sentences are the same before the start, from the permission check, and after a
+// refusal. A resource that a server lacks has the same effect, and no permission would help.
 import type { Hop } from "../timeline/witness.ts";
 import type { ObservedResource, WatchPurpose } from "./cluster-status.ts";
 
@@ -39,7 +39,7 @@ export function lostHop(
     }));
 }
 
-/** Only copies are looked for then: what is published there are Endpoints. */
+/** Then slices are only searched for copies: the cluster publishes Endpoints. */
 function absentSlices(cluster: string): string {
   return (
     `${cluster} has no EndpointSlices (Kubernetes 1.21 or later has them), so synced times ` +

@@ -1,6 +1,6 @@
 // A cluster that answers lists with 200 and without the objects: no pod has left for that.
 import { expect, test } from "vitest";
-import { inObserverWorld, summary } from "./observer-world.contract.ts";
+import { inObserverWorld, summary } from "../../tests/observer/observer-world.ts";
 
 test("lists that come back empty for a while are not pods that left", () =>
   inObserverWorld(async (world) => {

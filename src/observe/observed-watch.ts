@@ -1,15 +1,15 @@
-// One watch of the observer: a reflector that also tells, with every change, since when it can have
-// been so: since the watch was last proved to be current, where it is late itself or another watch of
-// its cluster told something late a moment ago. Witnesses know watches by `WatchFeed` only, so that
-// a recording can stand in for a cluster.
+// One watch of the observer: a reflector that adds to every change the earliest time at which it
+// can have happened. A change is late if the watch is late, or if another watch of the cluster was
+// late a moment ago. Then the earliest time is the last proof that the watch was current. Witnesses
+// know watches only as `WatchFeed`, so that a recording can replace a cluster.
 import type { Registry } from "prom-client";
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import type { Kind, Projected } from "../kube/kinds/kind.ts";
+import { type Currency, currentAt, EventTimeBounds } from "../kube/reflector/event-time-bounds.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
 import { SyncGate } from "../kube/reflector/reflector-sync.ts";
-import { type Currency, currentAt, ToldSince } from "../kube/reflector/told-since.ts";
 import type { ReadonlyStore } from "../kube/store/store.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import type { IndexFunctions } from "../kube/store/store-view.ts";
@@ -23,7 +23,7 @@ export interface WatchMeans extends Pick<Environment, "clock" | "timers" | "rand
   readonly metrics?: Registry;
 }
 
-/** What a witness wants to watch. */
+/** The watch that a witness needs. */
 export interface WatchRequest<T extends Projected, I extends string> {
   readonly cluster: string;
   /** All namespaces when absent. */
@@ -33,11 +33,11 @@ export interface WatchRequest<T extends Projected, I extends string> {
   readonly purposes: readonly WatchPurpose[];
   readonly indexes: IndexFunctions<T, I>;
   readonly onChange: (change: Change<T>, learnt: Learnt) => void;
-  /** Everything has been listed once, and nobody who waits for that has been told yet. */
+  /** Everything has been listed once; called before those who wait for it are. */
   readonly onListed?: () => void;
   /** Until then what is shown is what was there before; the first list of this watch unless given. */
   readonly isBegun?: () => boolean;
-  /** Of a watch that is needed to understand this one: what it has yet to report counts here too. */
+  /** Of a second watch that is needed to interpret this one: its missing events count here too. */
   readonly alsoBehindSince?: () => MonotonicMs | undefined;
 }
 
@@ -52,7 +52,7 @@ export type WatchFeed<T extends Projected, I extends string = never> = Pick<
   keyof ObservedWatch<T, I>
 >;
 
-/** What all watches have in common, whatever they are of. */
+/** The part of a watch that does not depend on its kind. */
 export type AnyWatchFeed = Omit<WatchFeed<Projected>, "store">;
 
 /** How far a watch can be relied on. */
@@ -85,7 +85,7 @@ export function openWatches(means: WatchMeans): OpenWatch {
 export class ObservedWatch<T extends Projected, I extends string = never> {
   readonly #options: ObservedWatchOptions<T, I>;
   readonly #reflector: Reflector<T, I>;
-  readonly #told: ToldSince;
+  readonly #timeBounds: EventTimeBounds;
   /** Opens when everything has been listed or the list was refused. */
   readonly #settled = new SyncGate();
   #waiting: Promise<void> | undefined;
@@ -101,7 +101,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
       ...options,
       handlers: [(change) => options.onChange(change, this.#learnt(change))],
     });
-    this.#told = new ToldSince({ reflector: this.#reflector, clock: options.clock });
+    this.#timeBounds = new EventTimeBounds({ reflector: this.#reflector, clock: options.clock });
   }
 
   get store(): ReadonlyStore<T, I> {
@@ -112,7 +112,10 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     return this.#reflector.synced;
   }
 
-  /** Who may list but not watch hears nothing either, though what was listed is fresh for a while. */
+  /**
+   * A client that may list but not watch receives no changes either, although its list is fresh for
+   * a while.
+   */
   get isRefused(): boolean {
     const { connectedSinceMs } = this.#reflector.freshness();
     return this.#reflector.condition().type === "refused" && connectedSinceMs === undefined;
@@ -144,9 +147,9 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     };
   }
 
-  /** What happened since then may not have been told yet; undefined when it keeps up. */
+  /** Events after this time may be missing; undefined while the watch keeps up. */
   get behindSince(): MonotonicMs | undefined {
-    return this.#told.behindSince;
+    return this.#timeBounds.behindSince;
   }
 
   /** All that was so then has been reported. */
@@ -159,7 +162,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     this.#reflector.start();
     this.#waiting ??= this.#reflector.waitForSync().then(
       () => {
-        this.#told.noteListed();
+        this.#timeBounds.noteListed();
         this.#isListed = true;
         this.#noteState();
         this.#options.onListed?.();
@@ -179,7 +182,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
     return this.#settled.wait(signal);
   }
 
-  /** Time passes without anybody telling: to be called every second or so. */
+  /** Checks for changes that come with time alone; call it about every second. */
   look(): void {
     if (this.isRefused) this.#settled.open();
     this.#noteState();
@@ -193,7 +196,7 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   }
 
   #noteState(): void {
-    this.#currency = this.#told.currency;
+    this.#currency = this.#timeBounds.currency;
     const { onState } = this.#options;
     if (onState === undefined) return;
     const { state, detail, doubt, failure } = this.status;
@@ -208,9 +211,9 @@ export class ObservedWatch<T extends Projected, I extends string = never> {
   #learnt(change: Change<T>): WatchLearnt {
     const { isBegun, alsoBehindSince } = this.#options;
     const baseline = !(isBegun?.() ?? this.synced);
-    const own = this.#told.notBefore(change);
+    const own = this.#timeBounds.notBefore(change);
     this.#noteState();
-    // What one watch tells late was so before, for all that the other has told.
+    // A late change of one watch may be older than everything that the other has reported.
     const behindSince = own === undefined ? undefined : alsoBehindSince?.();
     const isEarlier = own !== undefined && behindSince !== undefined;
     return {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { monotonicAfter } from "../environment/clock.ts";
 import {
   type ClusterOptions,
   inObserverWorld,
   type ObserverWorld,
   observerHost,
   summary,
-} from "./observer-world.contract.ts";
+} from "../../tests/observer/observer-world.ts";
+import { monotonicAfter } from "../environment/clock.ts";
 
 const slices = ["discovery.k8s.io"];
 

@@ -1,6 +1,11 @@
 // An observer of a cluster to which the way is bad: whatever it could have seen has exactly one
 // journey, nothing else has any, and what a journey says about when it happened is true.
 import { expect } from "vitest";
+import {
+  inObserverWorld,
+  type ObserverWorld,
+  observerHost,
+} from "../../tests/observer/observer-world.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import { randomBetween, randomInt } from "../environment/random.ts";
 import { quorumReadEveryMs } from "../kube/reflector/reflector-prover.ts";
@@ -8,11 +13,10 @@ import { applyFaultPlan, type FaultKind, randomFaultPlan } from "../simulation/f
 import { forEachSeed } from "../simulation/seeds.ts";
 import type { Journey } from "../timeline/journey.ts";
 import type { Direction } from "../timeline/witness.ts";
-import { inObserverWorld, type ObserverWorld, observerHost } from "./observer-world.contract.ts";
 
 const kinds: readonly FaultKind[] = ["latency", "reset", "partition", "one-way", "stall"];
 const troubleMs = 240_000;
-/** Until a watch that has been cut off is heard again, and one that is behind has listed. */
+/** Time until a watch that was cut off is connected again, and one that is behind has listed. */
 const recoveryMs = 240_000;
 /** A stream that stalls and comes back by itself between two quorum reads goes unnoticed. */
 const unnoticedMs = 1.2 * quorumReadEveryMs + 15_000;
@@ -23,11 +27,11 @@ interface Span {
   readonly to: MonotonicMs;
 }
 
-/** What really happened to one pod, which has its address to itself. */
+/** The true history of one pod, which has its address to itself. */
 interface Life {
   readonly name: string;
   readonly address: string;
-  /** Undefined when it was there before anybody looked. */
+  /** Undefined for a pod that existed before the observation. */
   readonly join: Span | undefined;
   leave: Span | undefined;
 }
@@ -123,7 +127,7 @@ function judge(life: Life, journeys: readonly Journey[]): void {
   const [joins, leaves] = [of("join"), of("leave")];
   const wasSeen = life.join === undefined || joins.length > 0;
   const found = { ...life, joins: joins.length, leaves: leaves.length };
-  // Who came and went while nobody could look was never seen.
+  // A pod that came and went while the watch was cut off was never seen.
   const mustHaveJoined = life.join !== undefined && (wasSeen || life.leave === undefined);
   expect(found).toEqual({
     ...life,

@@ -1,5 +1,5 @@
-// Namespaces that are watched each by itself: one in which nothing may be read any more makes no
-// difference to what is told of the others.
+// Namespaces that are watched separately: losing the permissions in one does not change the reports
+// of the others.
 import { expect, test } from "vitest";
 import {
   inObserverWorld,
@@ -7,7 +7,7 @@ import {
   observerHost,
   summary,
   type Watching,
-} from "./observer-world.contract.ts";
+} from "../../tests/observer/observer-world.ts";
 
 const kinds = ["services", "pods", "endpointslices"];
 const whole = "pod east shown, published east shown";
@@ -32,7 +32,7 @@ async function watchBoth(world: ObserverWorld): Promise<Watching> {
   return watching;
 }
 
-/** From now on the observer may read nothing in `other`, and its watches have to begin anew. */
+/** From now on the observer may read nothing in `other`, and its watches have to start again. */
 async function closeOther(world: ObserverWorld): Promise<void> {
   const bindings = "/apis/rbac.authorization.k8s.io/v1/namespaces/other/rolebindings";
   await world.call("east", "DELETE", `${bindings}/given-2`);
@@ -53,7 +53,7 @@ test("a change of before is found in a namespace beside one that may not be read
     ]);
   }));
 
-test("what is told late in a namespace does not wait for one that may not be read any more", () =>
+test("a late report in a namespace does not wait for one that may not be read any more", () =>
   inObserverWorld(async (world) => {
     const { over } = await watchBoth(world);
     world.simulation.network.partition(observerHost, "east");

@@ -1,7 +1,11 @@
 // An observer that restarts while changes are in flight: with what the earlier run has kept, they go on.
 import { expect, test } from "vitest";
+import {
+  inObserverWorld,
+  type ObserverWorld,
+  type Watching,
+} from "../../tests/observer/observer-world.ts";
 import { earlierChange, type JourneyRecord, journeyRecord } from "../timeline/journey-record.ts";
-import { inObserverWorld, type ObserverWorld, type Watching } from "./observer-world.contract.ts";
 
 const cluster = "lab-1";
 

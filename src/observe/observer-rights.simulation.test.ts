@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { inObserverWorld, summary } from "../../tests/observer/observer-world.ts";
 import {
   lessened,
   objectsIn,
@@ -7,14 +8,13 @@ import {
   rightsIn,
 } from "../../tests/rights/deployed-rights.ts";
 import { isThorough } from "../simulation/seeds.ts";
-import { inObserverWorld, summary } from "./observer-world.contract.ts";
 
 const role = "lockstep-observer";
 
 interface Observed {
-  /** What the server refused. */
+  /** The resources that the server refused. */
   readonly refused: readonly string[];
-  /** What it says it lacks. */
+  /** The effects that the observer reports. */
   readonly lost: readonly string[];
   readonly journeys: readonly string[];
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { monotonicAfter } from "../environment/clock.ts";
-import type { Observer } from "./observer.ts";
 import {
   inObserverWorld,
   type ObserverWorld,
   observerHost,
   summary,
-} from "./observer-world.contract.ts";
+} from "../../tests/observer/observer-world.ts";
+import { monotonicAfter } from "../environment/clock.ts";
+import type { Observer } from "./observer.ts";
 
 /** A service whose one pod is published. */
 async function furnish(world: ObserverWorld, cluster: string): Promise<void> {
@@ -46,14 +46,14 @@ describe("clusters stand alone:", () => {
       await furnish(world, "west");
       await simulation.sleep(60_000);
       expect(states(observer)).toEqual(["west watching", "east watching"]);
-      // What was there when it came is no change.
+      // An endpoint that exists at the start is no change.
       expect(over).toHaveLength(1);
       await change(world, "west");
       await simulation.sleep(1_000);
       expect(over).toHaveLength(2);
     }));
 
-  test("one that is cut off is unreachable since it was last heard, until it is heard again", () =>
+  test("one that is cut off is unreachable since its last data, until it answers again", () =>
     inObserverWorld(async (world) => {
       const { simulation } = world;
       await world.startCluster("east");

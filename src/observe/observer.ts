@@ -1,6 +1,6 @@
-// The observer: witnesses at every hop report to one set of journeys on one clock, and whoever wants
-// to show, count or keep them hears of every step. It reads only, and works beside any ingress. Each
-// cluster stands alone: one that does not answer is shown as such, and joins when it comes.
+// The observer: witnesses at every hop report to one set of journeys on one clock. Listeners that
+// show, count or keep journeys receive every step. It only reads, and works beside any ingress.
+// Clusters are independent: one that does not answer is shown as such, and joins when it answers.
 import type { Registry } from "prom-client";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
@@ -24,7 +24,7 @@ import { type ServiceBounds, watchedNamespaces } from "./service-filter.ts";
 /** A cluster to read, under the name that journeys give it. */
 export interface ObservedCluster extends NamedCluster {
   readonly client: KubeClient;
-  /** What counts as published; `auto` unless given. */
+  /** The form of the published endpoints; `auto` unless given. */
   readonly form?: ObservedForm;
 }
 
@@ -46,7 +46,7 @@ export interface ObserverOptions
   /** Names the run; a new one that begins now unless given. */
   readonly run?: ObserverRun;
   readonly tap?: ObserverTap;
-  /** What an earlier run left in flight. */
+  /** Changes that were in flight when an earlier run ended. */
   readonly earlier?: readonly JourneyRecord[];
   /** Only the tap matters: no journeys are folded, and pods are watched without services too. */
   readonly tapOnly?: boolean;
@@ -120,14 +120,14 @@ export class Observer {
   }
 
   /**
-   * What may be read in each cluster. It never rejects: a cluster that cannot be asked, or has not
-   * answered when the signal aborts, says so in its answer.
+   * The permissions in each cluster. It never rejects: a cluster that cannot be asked, or has not
+   * answered when the signal aborts, has a problem in its answer.
    */
   permissions(signal: AbortSignal): Promise<readonly ClusterPermissions[]> {
     return Promise.all(this.#clusters.map((cluster) => cluster.permissions(signal)));
   }
 
-  /** What will be listed and watched in each cluster, and how much that is; as `permissions`. */
+  /** The planned lists and watches of each cluster, and their size; as `permissions`. */
   preview(signal: AbortSignal): Promise<readonly ClusterPreview[]> {
     return Promise.all(this.#clusters.map((cluster) => cluster.preview(signal)));
   }

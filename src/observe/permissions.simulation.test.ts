@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { inObserverWorld, type ObserverWorld, summary } from "./observer-world.contract.ts";
+import {
+  inObserverWorld,
+  type ObserverWorld,
+  summary,
+} from "../../tests/observer/observer-world.ts";
 import { plannedWatches } from "./watch-plan.ts";
 
 const { signal } = new AbortController();

@@ -1,6 +1,6 @@
-// What the observer may read, asked of each cluster before it starts, by reviews of its own access:
-// they are computed and not stored, so asking changes nothing. Where a cluster does not answer
-// them, it shows when the lists are tried.
+// The permissions of the observer, checked in each cluster before the start by self subject access
+// reviews. These are computed and not stored, so the check changes nothing. If a cluster does not
+// answer them, the result shows when the lists are tried.
 import { type KubeClient, parseJson, StatusError } from "../kube/client/client.ts";
 import { isRecord, recordAt } from "../kube/kinds/fields.ts";
 import type { ObservedResource } from "./cluster-status.ts";
@@ -22,7 +22,7 @@ export interface ClusterPermissions {
   readonly cluster: string;
   /** One for each collection that will be listed and watched. */
   readonly permissions: readonly Permission[];
-  /** What the denied ones cost, each in one sentence. */
+  /** The effects of the denied ones, each in one sentence. */
   readonly lost: readonly LostHop[];
   /** Why the cluster could not be asked; undefined when it could. */
   readonly problem: string | undefined;
@@ -34,10 +34,10 @@ export interface Survey {
   readonly plan: readonly PlannedWatch[];
 }
 
-/** What the reflectors do. */
+/** The verbs that reflectors use. */
 const verbs = ["list", "watch"] as const;
 
-/** Who names more namespaces than this would wait long for a list of questions. */
+/** With more namespaces than this, the check would take long. */
 export const namespacesAskedMax = 10;
 
 export const askDeadlineMs = 10_000;
@@ -78,7 +78,10 @@ export function unasked(
   return { cluster, permissions, lost: [], problem };
 }
 
-/** Who may read all namespaces may read each, so the others are asked about only after a no. */
+/**
+ * A permission for all namespaces includes each one, so single namespaces are checked only after a
+ * no.
+ */
 async function askResource(
   { client, plan }: Survey,
   resource: ObservedResource,

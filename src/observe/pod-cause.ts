@@ -1,5 +1,5 @@
-// Why a pod joined or left, in one or two words, and when that was by the cluster's own clock. Who
-// stamped it differs: kubelets stamp conditions and the end of containers, the API server deletions.
+// Why a pod joined or left, in one or two words, and the time by the cluster's own clock. Kubelets
+// stamp conditions and the end of containers; the API server stamps deletions.
 import type { WallMs } from "../environment/clock.ts";
 import type { Node } from "../kube/kinds/node.ts";
 import { hasEnded, type Pod } from "../kube/kinds/pod.ts";

@@ -20,7 +20,7 @@ export interface PodWitnessOptions {
   readonly pods: ReadonlyStore<Pod>;
   /** Endpoints hold addresses of one family only. */
   readonly families: "first" | "all";
-  /** With them it can be told that a pod left because its node did. */
+  /** With nodes, the cause of a pod that left can be its node. */
   readonly nodes?: NodeView;
 }
 
@@ -167,7 +167,7 @@ const serviceCauses: Readonly<Record<Change<Service>["type"], string>> = {
   deleted: "service deleted",
 };
 
-/** Whether pods make its endpoints; otherwise somebody else writes them, or there are none. */
+/** Whether pods make its endpoints; otherwise another controller writes them, or there are none. */
 function hasPods({ selector, type }: Service): boolean {
   return selector !== undefined && type !== "ExternalName";
 }

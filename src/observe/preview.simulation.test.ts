@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { inObserverWorld } from "./observer-world.contract.ts";
+import { inObserverWorld } from "../../tests/observer/observer-world.ts";
 
 const { signal } = new AbortController();
 
@@ -85,7 +85,7 @@ test("of many namespaces the first few are counted, and the others said not to b
     expect(preview?.watches).toBe(36);
   }));
 
-test("a cluster that does not answer is told, with what would be watched there", () =>
+test("a cluster that does not answer is reported, with the watches planned there", () =>
   inObserverWorld(async (world) => {
     world.simulation.host("west");
     const { observer } = world.watch({ clusters: ["west"] });

@@ -1,6 +1,5 @@
-// What will be listed and watched, and roughly how much that is, told before it begins: the API
-// server may be slow already. One small page of each collection tells how many objects there are
-// and how large they are.
+// A preview of the lists and watches, and roughly their size, before they begin: the API server may
+// be slow already. One small page of each collection gives the number of objects and their size.
 import { parseJson } from "../kube/client/client.ts";
 import {
   isRecord,

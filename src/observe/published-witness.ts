@@ -38,8 +38,8 @@ export function publishedServiceOf(
   };
 }
 
-/** What one object lists, by what names an endpoint in its service. */
-interface Listed {
+/** The endpoints that one object lists, by their name in the service. */
+interface ListedEndpoints {
   readonly endpoints: Map<string, WitnessedEndpoint>;
   /** The version of the object that they are of. */
   version: EndpointSlice | Endpoints;
@@ -49,7 +49,7 @@ interface Listed {
 interface PublishedService {
   readonly ref: ServiceRef;
   /** By uid. */
-  readonly objects: Map<string, Listed>;
+  readonly objects: Map<string, ListedEndpoints>;
   /** The service itself is there: it is expected to be published before it has any object. */
   exists: boolean;
 }
@@ -101,7 +101,10 @@ export class PublishedWitness {
     this.#list(after, object, { learnt, clusterStamp: triggerStamp(change) });
   }
 
-  /** From now on the object lists this; what no other object of the service lists is reported. */
+  /**
+   * Replaces the endpoints of the object; endpoints that no other object of the service lists are
+   * reported.
+   */
   #list(service: PublishedService, object: EndpointSlice | Endpoints, how: How): void {
     const { ref, objects } = service;
     const known = objects.get(object.metadata.uid);

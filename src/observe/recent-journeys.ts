@@ -1,4 +1,4 @@
-// The last journeys that are over, for whoever asks what happened lately.
+// The journeys that ended most recently, for queries.
 import type { Journey } from "../timeline/journey.ts";
 import type { JourneyEvent } from "../timeline/journey-event.ts";
 

@@ -75,7 +75,7 @@ export class RoutedWitness {
     this.#witness = { hop: "routed", name: options.replica };
   }
 
-  /** What it routes to now, by service. */
+  /** The current routes, by service. */
   get services(): ReadonlyMap<string, readonly RoutedEndpoint[]> {
     return this.#routed;
   }
@@ -107,7 +107,7 @@ export class RoutedWitness {
     }
   }
 
-  /** What the replica routes to when the observation begins: a state, not changes. */
+  /** The routes at the start of the observation: a state, not changes. */
   began(services: ReadonlyMap<string, readonly RoutedEndpoint[]>, at: MonotonicMs): void {
     this.#onInput?.({ type: "began", services: Object.fromEntries(services), at });
     for (const [service, endpoints] of services) {
@@ -155,7 +155,7 @@ export class RoutedWitness {
     }
   }
 
-  /** It does again; what has changed meanwhile is told as changes. */
+  /** It is reachable again; differences since then are reported as changes. */
   found(): void {
     if (!this.#isLost) return;
     this.#onInput?.({ type: "found" });
@@ -187,7 +187,7 @@ export class RoutedWitness {
     const named = endpoints.map(({ address, port, cluster = this.#cluster, podUid }) => {
       return { cluster, service, address, port, podUid };
     });
-    // What is kept for long stays what it was.
+    // Keeps the earlier equal values, which saves memory.
     const after = shareItems(named, before, isSameEndpoint);
     this.#routed.set(service, after);
     // Before the words on them, so that who shows one port is not waited for at another by chance.

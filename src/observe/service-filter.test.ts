@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { ObservationSink } from "../timeline/observation.ts";
 import { type ServiceBounds, ServiceFilter, watchedNamespaces } from "./service-filter.ts";
 
-const nobody = { report: () => undefined, follow: () => undefined, unfollow: () => undefined };
+const noSink = { report: () => undefined, follow: () => undefined, unfollow: () => undefined };
 
 test.each<[ServiceBounds, readonly string[], readonly string[] | undefined]>([
   [{}, ["a/x", "a/y", "b/x"], undefined],
@@ -11,7 +11,7 @@ test.each<[ServiceBounds, readonly string[], readonly string[] | undefined]>([
   [{ namespaces: ["a", "b"], services: ["b/x"] }, ["b/x"], ["b"]],
   [{ namespaces: ["a"], services: ["b/x"] }, [], []],
 ])("%j lets through %j and watches %j", (bounds, services, namespaces) => {
-  const filter = new ServiceFilter(nobody, bounds);
+  const filter = new ServiceFilter(noSink, bounds);
   expect(["a/x", "a/y", "b/x"].filter((service) => filter.has(service))).toEqual(services);
   expect(watchedNamespaces(bounds)).toEqual(namespaces);
 });
@@ -19,7 +19,7 @@ test.each<[ServiceBounds, readonly string[], readonly string[] | undefined]>([
 test("what is said of following a service that is observed is passed on whole", () => {
   const said: unknown[] = [];
   const sink: ObservationSink = {
-    ...nobody,
+    ...noSink,
     follow: (_, service) => said.push(service),
     unfollow: (_, service) => said.push(service),
   };

@@ -1,5 +1,5 @@
-// Keeps what is observed within what was asked for: some namespaces, some services, or all. Whatever
-// a witness says of another service is passed over, so that a proxy may tell of everything it has.
+// Limits the observation to some namespaces or services, or passes everything. Reports about other
+// services are dropped, so a proxy may report everything it has.
 
 import { splitObjectKey } from "../kube/kinds/kind.ts";
 import type { Observation, ObservationSink } from "../timeline/observation.ts";

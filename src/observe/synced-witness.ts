@@ -1,6 +1,5 @@
-// The eyes on the copies in an access cluster: watches the EndpointSlices there and reports at
-// `synced`, for the cluster and service that each copy was made of. Who made the copies and how
-// they are labelled is not decided here.
+// Watches the EndpointSlices in an access cluster and reports copies at `synced`, for the cluster
+// and service of the original. The rules that recognise a copy are in `copy-origin.ts`.
 
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import type { ObservationSink } from "../timeline/observation.ts";
@@ -61,7 +60,7 @@ export class SyncedWitness {
     this.#slices.start();
   }
 
-  /** Time passes without anybody telling: to be called every second or so. */
+  /** Checks for changes that come with time alone; call it about every second. */
   look(): void {
     this.#slices.look();
     this.#gate.turn([this.#slices]);
@@ -73,7 +72,7 @@ export class SyncedWitness {
   }
 }
 
-/** The witness at `synced`, for whoever has a watch of slices. */
+/** The witness at `synced`, for an existing watch of slices. */
 export function copiesWitness({
   cluster,
   sink,

@@ -1,5 +1,5 @@
-// What is listed and watched in a cluster, decided before anything is: the same plan is previewed,
-// asked permission for, and carried out. Each watch is of one kind, in one namespace or in all.
+// The planned lists and watches of a cluster: the same plan is previewed, checked for permissions,
+// and carried out. Each watch is of one kind, in one namespace or in all.
 import { endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { endpointsKind } from "../kube/kinds/endpoints.ts";
 import type { ResourcePlace } from "../kube/kinds/kind.ts";

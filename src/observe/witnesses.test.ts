@@ -24,7 +24,7 @@ const at = 7 as MonotonicMs;
 const watched: Learnt = { at, baseline: false, notBefore: undefined };
 
 /** Writes down what is reported, as lines. */
-class Heard implements ObservationSink {
+class ReportLines implements ObservationSink {
   lines: string[] = [];
 
   report(report: Observation): void {
@@ -105,13 +105,13 @@ function service(name: string, spec: object = {}): Service {
 }
 
 class PodWorld {
-  readonly heard = new Heard();
+  readonly reports = new ReportLines();
   readonly #services = new Store({ indexes: { selector: selectorIndex } });
   readonly #pods = new Store<Pod>({ indexes: {} });
   readonly nodes = { synced: false, store: new Store<Node>({ indexes: {} }) };
   readonly #witness = new PodWitness({
     cluster: "east",
-    sink: this.heard,
+    sink: this.reports,
     services: this.#services,
     pods: this.#pods,
     families: "all",
@@ -125,24 +125,24 @@ class PodWorld {
 
   pod(object: Pod, learnt = watched): readonly string[] {
     this.#witness.podChanged(changeOf(this.#pods.set(object), object), learnt);
-    return this.heard.take();
+    return this.reports.take();
   }
 
   service(object: Service, learnt = watched): readonly string[] {
     this.#witness.serviceChanged(changeOf(this.#services.set(object), object), learnt);
-    return this.heard.take();
+    return this.reports.take();
   }
 
   deletePod(object: Pod): readonly string[] {
     this.#pods.delete("shop", object.metadata.name);
     this.#witness.podChanged(deletionOf(object), watched);
-    return this.heard.take();
+    return this.reports.take();
   }
 
   deleteService(object: Service): readonly string[] {
     this.#services.delete("shop", object.metadata.name);
     this.#witness.serviceChanged(deletionOf(object), watched);
-    return this.heard.take();
+    return this.reports.take();
   }
 }
 
@@ -241,7 +241,7 @@ describe("the pod watch", () => {
       "pod no longer follows shop/bare",
     ]);
     world.begin();
-    expect(world.heard.take()).toEqual(["pod follows shop/web"]);
+    expect(world.reports.take()).toEqual(["pod follows shop/web"]);
   });
 
   test("has no endpoint without an address, and another one with another address", () => {
@@ -353,24 +353,24 @@ function slice(name: string, pods: readonly (string | object)[], more: object = 
 }
 
 function publishedWorld() {
-  const heard = new Heard();
+  const reports = new ReportLines();
   const witness = new PublishedWitness({
     witness: { hop: "published", name: "east" },
-    sink: heard,
+    sink: reports,
     serviceOf: publishedServiceOf("east"),
   });
   const store = new Store<EndpointSlice>({ indexes: {} });
   return {
-    heard,
+    reports,
     witness,
     set: (object: EndpointSlice) => {
       witness.sliceChanged(changeOf(store.set(object), object), watched);
-      return heard.take();
+      return reports.take();
     },
     remove: (object: EndpointSlice) => {
       store.delete("shop", object.metadata.name);
       witness.sliceChanged(deletionOf(object), watched);
-      return heard.take();
+      return reports.take();
     },
   };
 }
@@ -447,14 +447,14 @@ describe("published endpoints", () => {
   });
 
   test("a service is expected to be published before anything is, and until all is gone", () => {
-    const { heard, witness, set, remove } = publishedWorld();
+    const { reports, witness, set, remove } = publishedWorld();
     const web = service("web");
     const ref = { cluster: "east", service: "shop/web" };
     witness.serviceChanged(changeOf(undefined, web), ref);
-    expect(heard.take()).toEqual(["published follows shop/web"]);
+    expect(reports.take()).toEqual(["published follows shop/web"]);
     set(slice("web-x", ["1"]));
     witness.serviceChanged(deletionOf(web), ref);
-    expect(heard.take()).toEqual([]);
+    expect(reports.take()).toEqual([]);
     expect(remove(slice("web-x", ["1"]))).toEqual([
       "published −10.0.0.1:8080 · east/shop/web 1",
       "published no longer follows shop/web",
@@ -462,7 +462,7 @@ describe("published endpoints", () => {
   });
 
   test("Endpoints show their ready addresses for every port", () => {
-    const { heard, witness } = publishedWorld();
+    const { reports, witness } = publishedWorld();
     const endpoints = (ready: readonly string[], notReady: readonly string[]): Endpoints =>
       endpointsKind.project({
         metadata: meta("web"),
@@ -477,7 +477,7 @@ describe("published endpoints", () => {
     const before = endpoints(["1"], ["2"]);
     witness.endpointsChanged(changeOf(undefined, before), watched);
     witness.endpointsChanged(changeOf(before, endpoints([], ["1", "2"])), watched);
-    expect(heard.take()).toEqual([
+    expect(reports.take()).toEqual([
       "published follows shop/web",
       "published +10.0.0.1:8080 · east/shop/web 1",
       "published +10.0.0.1:9090 · east/shop/web 1",
@@ -488,25 +488,25 @@ describe("published endpoints", () => {
 });
 
 test("a replica names its ports before what it routes to there", () => {
-  const heard = new Heard();
-  const witness = new RoutedWitness({ replica: "r1", sink: heard });
+  const reports = new ReportLines();
+  const witness = new RoutedWitness({ replica: "r1", sink: reports });
   const at = (value: number) => value as MonotonicMs;
   const one = { address: "10.0.0.1", port: 8080 };
   witness.began(new Map([["shop/web", [one]]]), at(0));
   witness.routed("shop/web", [one, { ...one, port: 9090 }], at(1));
-  expect(heard.take()).toEqual([
+  expect(reports.take()).toEqual([
     "routed follows shop/web at 8080",
     "routed +10.0.0.1:8080 · ?/shop/web ? · baseline",
     "routed follows shop/web at 8080, 9090",
     "routed +10.0.0.1:9090 · ?/shop/web ?",
   ]);
   witness.stop();
-  expect(heard.take()).toEqual(["routed no longer follows shop/web, for good"]);
+  expect(reports.take()).toEqual(["routed no longer follows shop/web, for good"]);
 });
 
 test("a replica shows what differs from what it routed to before", () => {
-  const heard = new Heard();
-  const witness = new RoutedWitness({ replica: "r1", sink: heard });
+  const reports = new ReportLines();
+  const witness = new RoutedWitness({ replica: "r1", sink: reports });
   const at = (value: number) => value as MonotonicMs;
   const one = { address: "10.0.0.1", port: 8080, cluster: "east", podUid: "1" };
   const two = { address: "10.0.0.2", port: 8080 };
@@ -517,7 +517,7 @@ test("a replica shows what differs from what it routed to before", () => {
   witness.routed("shop/api", [], at(4));
   witness.dropped("shop/web", at(5));
   witness.stop();
-  expect(heard.take()).toEqual([
+  expect(reports.take()).toEqual([
     "routed follows shop/web at 8080",
     "routed +10.0.0.1:8080 · east/shop/web 1 · baseline",
     "routed +10.0.0.2:8080 · ?/shop/web ?",

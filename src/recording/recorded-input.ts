@@ -2,7 +2,7 @@
 // on, what proxy replicas route to, requests in access logs, and when the observer looked.
 import type { MonotonicMs } from "../environment/clock.ts";
 import { isRecord, type RawRecord } from "../kube/kinds/fields.ts";
-import type { Currency } from "../kube/reflector/told-since.ts";
+import type { Currency } from "../kube/reflector/event-time-bounds.ts";
 import type { ClusterStanding, ClusterState, ObservedResource } from "../observe/cluster-status.ts";
 import type { WatchState } from "../observe/observed-watch.ts";
 import type { RoutedEndpoint, RoutedInput } from "../observe/routed-witness.ts";

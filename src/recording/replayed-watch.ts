@@ -2,7 +2,7 @@
 import type { Clock, MonotonicMs } from "../environment/clock.ts";
 import { type RawRecord, recordAt } from "../kube/kinds/fields.ts";
 import type { Projected } from "../kube/kinds/kind.ts";
-import { currentAt } from "../kube/reflector/told-since.ts";
+import { currentAt } from "../kube/reflector/event-time-bounds.ts";
 import { type ReadonlyStore, Store } from "../kube/store/store.ts";
 import { type Change, describeChange, type LearntBy } from "../kube/store/store-change.ts";
 import type { ObservedWatchStatus } from "../observe/cluster-status.ts";

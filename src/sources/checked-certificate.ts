@@ -58,7 +58,7 @@ function check({ chain, key }: Secret): CheckedCertificate | string {
     return "has a tls.key that does not match the first certificate in tls.crt";
   }
   return {
-    // What is pushed is what was read here, and nothing that may stand around it in the secret.
+    // Only the parsed certificates are pushed, and no other text in the secret.
     certificate: {
       chain: `${certificates.map((one) => one.toString().trim()).join("\n")}\n`,
       key: `${(keyBlock.exec(key) ?? [""])[0]}\n`,

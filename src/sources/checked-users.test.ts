@@ -18,7 +18,7 @@ const bcrypt = (cost: string) =>
   `$2y$${cost}$abcdefghijklmnopqrstuuz29TNT43FrbrkSgusq0SUVtGQkhH2mm`;
 const sha256 = "KfEXP.wsgEroRnKu4BQJuwAs5UuwOk4zLAIa2ujzX80";
 
-test("a file has a user in each line, of whom the first counts", () => {
+test("a file has a user in each line, and the first of equal names counts", () => {
   const auth = `# people\nann:${apr1}\r\n\nbob:{PLAIN}x:Bob himself\nann:{PLAIN}y\n`;
   const users = [
     ["ann", apr1],
@@ -58,7 +58,7 @@ test.each([
   expect(found).toEqual({ users, leftOut: names.length === 0 ? ["ann"] : [] });
 });
 
-test("a list without anybody is none, and what is wrong never says a password", () => {
+test("a list without a user is no list, and no problem text has a password", () => {
   expect([
     check({ users: "x:y" }),
     check({ auth: "# nobody\n" }),

@@ -1,6 +1,6 @@
-// Who may come in by a password, from the text of a secret. Passwords are there as nginx's auth_basic
-// takes them, as digests of many forms; of these only such whose check takes a bounded time, because
-// others wait for theirs meanwhile. Pure; found once for each version of a secret.
+// The users of a password list, from the text of a secret. Passwords have the digest formats of
+// nginx's auth_basic. Only formats whose check takes a bounded time are accepted, because other
+// sign-ins wait meanwhile. Pure; computed once for each version of a secret.
 import type { PasswordSecret } from "../kube/kinds/password-secret.ts";
 
 /** `file` is an htpasswd file under the key `auth`; `map` has a user for every key. */

@@ -10,10 +10,10 @@ function world(afterMs?: number) {
     clock,
     ...(afterMs === undefined ? {} : { unreachableAfterMs: () => boundMs }),
   });
-  const look = (isAnyFresh: boolean, isPartlyHeard = false, atMs = nowMs) => {
+  const look = (isAnyFresh: boolean, isPartlyListed = false, atMs = nowMs) => {
     nowMs = atMs;
-    reach.look({ isAnyFresh, isPartlyHeard });
-    return [reach.isUnreachable, reach.isPartlyHeard];
+    reach.look({ isAnyFresh, isPartlyListed });
+    return [reach.isUnreachable, reach.isPartlyListed];
   };
   return { look, reach, bound: (ms: number) => (boundMs = ms) };
 }
@@ -30,7 +30,7 @@ test("a cluster is unreachable when no watch has been fresh for longer than is a
   expect(look(false, false, 300_000)).toEqual([true, false]);
 });
 
-test("a cluster is never unreachable where nobody says how long it may be silent", () => {
+test("a cluster is never unreachable without a limit for its silence", () => {
   const { look } = world();
   look(false);
   expect(look(false, false, 1e9)).toEqual([false, false]);

@@ -1,5 +1,5 @@
-// For how long a cluster has been silent, or heard only in part. Both count only when they last, and
-// nobody tells that time has passed, so its watches are looked at again and again.
+// How long a cluster has been silent, or only partly listed. Both count only when they last, and no
+// event reports that time has passed, so the watches are checked regularly.
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 
 export interface ClusterReachOptions {
@@ -9,24 +9,24 @@ export interface ClusterReachOptions {
 }
 
 /** A watch that cannot be listed must not keep what the others say from counting for ever. */
-const partlyHeardMs = 10_000;
+const partlyListedMs = 10_000;
 
 export class ClusterReach {
   readonly #options: ClusterReachOptions;
   /** Since when no watch has been fresh; undefined while one is. */
   #silentSince: MonotonicMs | undefined;
   /** Since when enough has been listed to go by; undefined while it is not. */
-  #partlyHeardSince: MonotonicMs | undefined;
+  #partlyListedSince: MonotonicMs | undefined;
 
   constructor(options: ClusterReachOptions) {
     this.#options = options;
   }
 
   /** How its watches were found just now. */
-  look(found: { readonly isAnyFresh: boolean; readonly isPartlyHeard: boolean }): void {
+  look(found: { readonly isAnyFresh: boolean; readonly isPartlyListed: boolean }): void {
     const now = this.#options.clock.monotonicMs();
     this.#silentSince = found.isAnyFresh ? undefined : (this.#silentSince ?? now);
-    this.#partlyHeardSince = found.isPartlyHeard ? (this.#partlyHeardSince ?? now) : undefined;
+    this.#partlyListedSince = found.isPartlyListed ? (this.#partlyListedSince ?? now) : undefined;
   }
 
   /** No watch has been fresh for longer than is allowed. */
@@ -36,8 +36,8 @@ export class ClusterReach {
   }
 
   /** Some of its watches have been listed for so long that the others are not waited for. */
-  get isPartlyHeard(): boolean {
-    return this.#lasts(this.#partlyHeardSince, partlyHeardMs);
+  get isPartlyListed(): boolean {
+    return this.#lasts(this.#partlyListedSince, partlyListedMs);
   }
 
   #lasts(since: MonotonicMs | undefined, ms: number): boolean {

@@ -1,6 +1,6 @@
-// What one cluster says about its services: the services themselves, their pods, and the endpoints
-// its controllers have published. It keeps what it hears, says which services a change may concern,
-// and never hides how far each watch can be relied on.
+// The state of one cluster: its services, their pods, and the endpoints that its controllers have
+// published. It stores events, reports which services a change may concern, and always shows how
+// fresh each watch is.
 import type { Registry } from "prom-client";
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
@@ -26,9 +26,14 @@ export interface ClusterSourceOptions
     ClusterReachOptions {
   readonly client: KubeClient;
   readonly cluster: string;
-  /** Called synchronously with `namespace/name`: what this cluster says of it may have changed. */
+  /**
+   * Called synchronously with `namespace/name` when this cluster's data about the service may have
+   * changed.
+   */
   readonly onService: (key: string) => void;
-  /** A watch became or stopped being fresh, so every service of the cluster may be judged anew. */
+  /**
+   * A watch became or stopped being fresh, so every service of the cluster may need a new decision.
+   */
   readonly onFreshness: () => void;
   /** How many objects the watches of an earlier process showed; nothing when absent. */
   readonly knownBefore?: KnownBefore;
@@ -39,7 +44,7 @@ export type ClusterWatch = "services" | "pods" | "published";
 
 export const clusterWatches: readonly ClusterWatch[] = ["services", "pods", "published"];
 
-/** Freshness changes by time passing, of which nobody tells: it is looked at this often. */
+/** Freshness changes with time, without an event: it is checked this often. */
 export const freshnessCheckMs = 1_000;
 
 /** How long the pods wait for the slices to be listed before them; see `#run`. */
@@ -116,8 +121,8 @@ export class ClusterSource {
   }
 
   /** All pods that have this address now, where that is more or other than the one of this uid. */
-  sharersAt(address: string, uid: string): readonly Pod[] | undefined {
-    return this.#addresses.sharersAt(address, uid);
+  claimantsAt(address: string, uid: string): readonly Pod[] | undefined {
+    return this.#addresses.claimantsAt(address, uid);
   }
 
   publishedOf(namespace: string, name: string): PublishedObjects {
@@ -158,8 +163,8 @@ export class ClusterSource {
   }
 
   /** Whether what it says of its services counts: all is listed, or enough for long enough. */
-  get isHeard(): boolean {
-    return this.settled || this.#reach.isPartlyHeard;
+  get isListed(): boolean {
+    return this.settled || this.#reach.isPartlyListed;
   }
 
   /** No watch has been fresh for longer than is allowed. */
@@ -167,7 +172,7 @@ export class ClusterSource {
     return this.#reach.isUnreachable;
   }
 
-  /** What is not possible without permission to watch, in plain sentences. */
+  /** Features that do not work without permission to watch, as plain sentences. */
   get lost(): readonly string[] {
     return this.watch("pods").state === "refused" ? lostWithoutPods : [];
   }
@@ -254,11 +259,11 @@ export class ClusterSource {
   #describe(): string {
     const states = clusterWatches.map((name) => this.watch(name).state);
     const isAnyFresh = states.includes("fresh");
-    const isPartlyHeard =
+    const isPartlyListed =
       this.#services.synced && (this.#pods.synced || this.#published.status.state === "fresh");
-    this.#reach.look({ isAnyFresh, isPartlyHeard });
+    this.#reach.look({ isAnyFresh, isPartlyListed });
     const watches = clusterWatches.map((name, index) => `${name} ${states[index]}`);
-    if (!this.isHeard) watches.push("not all listed yet");
+    if (!this.isListed) watches.push("not all listed yet");
     if (this.isUnreachable) watches.push("unreachable");
     return watches.join(", ");
   }

@@ -17,8 +17,8 @@ export const maxDeparted = 60_000;
 export interface Departure {
   readonly atMs: MonotonicMs;
   /**
-   * Its deletion was seen, or that it was going: somebody meant it. False when a list came without
-   * it and nothing else was ever heard, which is the word of one server.
+   * Its deletion, or its termination, was seen, so it was intended. False if only a list came
+   * without it, which is the claim of one server.
    */
   readonly isWitnessed: boolean;
 }

@@ -28,7 +28,7 @@ it("reads what is new at a calm rate, and says how long ago an endpoint was used
     await counters.stop();
   }));
 
-it("forgets an endpoint with the proxy, and begins anew when there was no proxy to ask", () =>
+it("forgets an endpoint with the proxy, and starts again when there was no proxy to ask", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const proxy = new ScriptedProxy([
       reading(100, counted("a", { requests: 3 }), counted("b", { requests: 4 })),

@@ -1,6 +1,5 @@
-// What requests do at each endpoint, as the proxy counts it: how many it got, how many it failed,
-// when it was last used. Read at a calm rate, and only of endpoints that were used since; kept as
-// long as the proxy has the endpoint.
+// The proxy's counters for each endpoint: requests, failures, last use. Read at a low rate, and
+// only for endpoints used since the last read; kept as long as the proxy has the endpoint.
 import { Counter, type Registry } from "prom-client";
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Timers } from "../environment/timers.ts";
@@ -142,7 +141,7 @@ export class EndpointCounters {
   }
 }
 
-/** A proxy that was restarted counts anew. */
+/** A restarted proxy counts from zero. */
 function growth(before: number | undefined, now: number): number {
   return before === undefined || now < before ? now : now - before;
 }

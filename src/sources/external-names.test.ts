@@ -15,23 +15,23 @@ function inNames(
   run: (world: {
     readonly simulation: Simulation;
     readonly names: ExternalNames;
-    /** Who was told, in order. */
-    readonly told: string[];
+    /** The services that were notified, in order. */
+    readonly notified: string[];
   }) => Promise<void>,
 ): Promise<void> {
   return simulate({ seed: 1 }, async (simulation) => {
-    const told: string[] = [];
+    const notified: string[] = [];
     const names = new ExternalNames({
       ...simulation.host("lockstep"),
-      onAnswer: (wanter) => void told.push(wanter),
+      onAnswer: (wanter) => void notified.push(wanter),
     });
-    await run({ simulation, names, told });
+    await run({ simulation, names, notified });
     await names.stop();
   });
 }
 
-test("a wanted name is looked up at once and again, and who wants it is told of what is new", () =>
-  inNames(async ({ simulation, names, told }) => {
+test("a wanted name is looked up at once and again, and its services are notified of new answers", () =>
+  inNames(async ({ simulation, names, notified }) => {
     simulation.names.set("db.example", ["192.0.2.2", "192.0.2.1", "192.0.2.2"]);
     names.want("a", ["db.example"]);
     names.want("b", ["db.example"]);
@@ -39,13 +39,13 @@ test("a wanted name is looked up at once and again, and who wants it is told of 
     await simulation.sleep(aMomentMs);
     const first = { addresses: ["192.0.2.1", "192.0.2.2"], failure: undefined };
     expect(names.answerOf("db.example", "")).toEqual(first);
-    expect(told).toEqual(["a", "b"]);
+    expect(notified).toEqual(["a", "b"]);
     await simulation.sleep(3 * lookAgainMs);
-    expect(told).toEqual(["a", "b"]);
+    expect(notified).toEqual(["a", "b"]);
     simulation.names.set("db.example", ["192.0.2.3"]);
     await simulation.sleep(lookAgainMs);
     expect(names.answerOf("db.example", "")?.addresses).toEqual(["192.0.2.3"]);
-    expect(told).toEqual(["a", "b", "a", "b"]);
+    expect(notified).toEqual(["a", "b", "a", "b"]);
   }));
 
 test("of a name with thousands of addresses some are used", () =>
@@ -74,8 +74,8 @@ test.each([
   }),
 );
 
-test("the last good answer stays while the name is gone or nobody answers", () =>
-  inNames(async ({ simulation, names, told }) => {
+test("the last good answer stays while the name is gone or no resolver answers", () =>
+  inNames(async ({ simulation, names, notified }) => {
     simulation.names.set("db.example", ["192.0.2.1"]);
     names.want("a", ["db.example"]);
     await simulation.sleep(aMomentMs);
@@ -94,11 +94,11 @@ test("the last good answer stays while the name is gone or nobody answers", () =
     simulation.names.set("db.example", ["192.0.2.1"]);
     await simulation.sleep(2 * lookAgainAfterFailureMs + aMomentMs);
     expect(names.answerOf("db.example", "")).toEqual({ addresses, failure: undefined });
-    expect(told).toEqual(["a", "a", "a", "a"]);
+    expect(notified).toEqual(["a", "a", "a", "a"]);
   }));
 
-test("a name that nobody wants any more is forgotten and looked up no more", () =>
-  inNames(async ({ simulation, names, told }) => {
+test("an unused name is forgotten and no longer looked up", () =>
+  inNames(async ({ simulation, names, notified }) => {
     simulation.names.set("db.example", ["192.0.2.1"]);
     names.want("a", ["db.example"]);
     await simulation.sleep(aMomentMs);
@@ -107,10 +107,10 @@ test("a name that nobody wants any more is forgotten and looked up no more", () 
     simulation.names.set("db.example", ["192.0.2.2"]);
     const before = simulation.events;
     await simulation.sleep(10 * lookAgainMs);
-    expect([told, simulation.events - before]).toEqual([["a"], 1]);
+    expect([notified, simulation.events - before]).toEqual([["a"], 1]);
   }));
 
-test("names that nobody answers for keep others waiting no longer than their own time", () =>
+test("names without an answer delay others no longer than their own time", () =>
   inNames(async ({ simulation, names }) => {
     simulation.names.setSilent(true);
     const silent = Array.from({ length: 60 }, (_, index) => `silent-${index}.example`);
@@ -130,7 +130,7 @@ const many = (namespace: string, count: number) =>
   }));
 
 test("a namespace with too many names harms its own newest services alone", () =>
-  inNames(async ({ simulation, names, told }) => {
+  inNames(async ({ simulation, names, notified }) => {
     const loud = many("loud", maxNamesPerNamespace + 1);
     for (const { name } of [...loud, ...many("quiet", 2)]) {
       simulation.names.set(name, ["192.0.2.1"]);
@@ -151,13 +151,13 @@ test("a namespace with too many names harms its own newest services alone", () =
       failure,
       isBeyond: true,
     });
-    expect(told).toContain("loud/s0:80");
+    expect(notified).toContain("loud/s0:80");
     names.want("loud/s1:80", []);
     await simulation.sleep(1_000);
     expect(names.answerOf("loud-0.example", "loud")?.addresses).toEqual(["192.0.2.1"]);
   }));
 
-test("a namespace whose names nobody answers for does not delay those of another", () =>
+test("a namespace whose names get no answer does not delay those of another", () =>
   inNames(async ({ simulation, names }) => {
     simulation.names.setSilent(true);
     const loud = many("loud", 200);

@@ -1,8 +1,8 @@
-// What the external names of services resolve to. Only names that a routed service has are looked
-// up, again and again, a few at a time; the last good answer stays while the resolver fails, and it is
-// said that it is old. Namespaces take turns, and each has a bounded number of names: those of its
-// oldest services.
-// Invariant: a name is in `#known` exactly while a service wants it whose namespace has room for it.
+// The addresses of services' external names. Only names of routed services are looked up,
+// repeatedly, a few at a time. The last good answer stays while the resolver fails, and is marked
+// as old. Namespaces take turns, and each has a bounded number of names: those of its oldest
+// services. Invariant: a name is in `#known` exactly while a service wants it whose namespace has
+// room for it.
 import { assertCostly } from "../environment/assert.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { ResolvedName } from "../environment/names.ts";
@@ -37,10 +37,10 @@ const lookAgainAfterFailuresMs = 60_000;
 /** Of one lookup. */
 export const lookupTimeoutMs = 10_000;
 
-/** Enough that names which nobody answers for do not keep the others waiting. */
+/** Enough that names without an answer do not delay the others. */
 const lookupsAtOnce = 200;
 
-/** Of one namespace, so that several whose names nobody answers for leave room for others. */
+/** Of one namespace, so that several namespaces whose names get no answer leave room for others. */
 const lookupsPerNamespace = 20;
 
 /** More external names would keep a resolver busy for nothing. */
@@ -128,7 +128,7 @@ export class ExternalNames {
     this.#goOn();
   }
 
-  /** What a service of this namespace is to use; undefined before the first answer. */
+  /** The answer for a service of this namespace; undefined before the first one. */
   answerOf(name: string, namespace: string): ExternalAnswer | undefined {
     const isBeyond = this.#groups.get(namespace)?.beyond.has(name) === true;
     return isBeyond ? beyond : this.#known.get(name)?.answer;

@@ -1,7 +1,7 @@
-// The Ingresses and IngressClasses of the access cluster: what people asked to be routed. A change of
-// an Ingress's status, which the leader itself writes, asks for nothing and changes no route. An
-// Ingress of a namespace that is being deleted is shown as being deleted too: the namespace goes on
-// holding it until its last pod has ended, though nobody can want it any more.
+// The Ingresses and IngressClasses of the access cluster: the requested routes. A change of an
+// Ingress's status, which the leader itself writes, changes no route. An Ingress of a namespace
+// that is being deleted is shown as being deleted too. The namespace keeps it until its last pod
+// has ended, although it is no longer needed.
 
 import { isDeepStrictEqual } from "node:util";
 import type { Registry } from "prom-client";
@@ -20,14 +20,14 @@ export interface IngressSourceOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
-  /** Called synchronously: what is asked for may have changed. */
+  /** Called synchronously when the requested routes may have changed. */
   readonly onRoutes: () => void;
   /** How many objects the watches of an earlier process showed; nothing when absent. */
   readonly knownBefore?: KnownBefore;
   readonly metrics?: Registry;
 }
 
-/** What it watches, as the API server names it. */
+/** The watched resources, as the API server names them. */
 export const askedWatches = ["ingresses", "ingressclasses", "namespaces"] as const;
 
 export type AskedWatch = (typeof askedWatches)[number];
@@ -52,7 +52,7 @@ export class IngressSource {
       indexes: {},
       handlers: [
         (change) => {
-          if (asksAnew(change)) onRoutes();
+          if (hasNewInputs(change)) onRoutes();
           this.#tell([change.object]);
         },
       ],
@@ -74,7 +74,7 @@ export class IngressSource {
       indexes: {},
       handlers: [
         (change) => {
-          if (this.#leavesAnew(change)) onRoutes();
+          if (this.#hasLeavingChanged(change)) onRoutes();
         },
       ],
     });
@@ -105,8 +105,8 @@ export class IngressSource {
   }
 
   /**
-   * Whether it is known what is asked for. Without permission to read classes names have to do; which
-   * namespaces are being deleted only decides who yields, and nobody waits for it.
+   * Whether the requested routes are known. Without permission to read classes, their names are
+   * used. Namespaces that are being deleted only decide conflicts, and are not waited for.
    */
   get settled(): boolean {
     const classesKnown = this.#classes.synced || this.watch("ingressclasses").state === "refused";
@@ -127,7 +127,7 @@ export class IngressSource {
   }
 
   /** Whether Ingresses of the namespace are shown otherwise than before. */
-  #leavesAnew({ type, object }: Change<Namespace>): boolean {
+  #hasLeavingChanged({ type, object }: Change<Namespace>): boolean {
     const { name, deletionTimestamp } = object.metadata;
     const wasLeaving = this.#leaving.delete(name);
     const isLeaving = type !== "deleted" && deletionTimestamp !== undefined;
@@ -159,16 +159,23 @@ export class IngressSource {
 const maxCompared = 500;
 
 /** A large one may have: the decision finds out, in slices. */
-function asksAnew(change: Change<Ingress>): boolean {
+function hasNewInputs(change: Change<Ingress>): boolean {
   if (change.type !== "updated" || sizeOf(change.object) > maxCompared) return true;
-  return !isDeepStrictEqual(asked(change.previous), asked(change.object));
+  return !isDeepStrictEqual(ingressInputs(change.previous), ingressInputs(change.object));
 }
 
 function sizeOf({ rules, tls }: Ingress): number {
   return rules.reduce((sum, { paths }) => sum + paths.length, rules.length + tls.length);
 }
 
-function asked({ metadata, annotations, ingressClassName, defaultBackend, rules, tls }: Ingress) {
+function ingressInputs({
+  metadata,
+  annotations,
+  ingressClassName,
+  defaultBackend,
+  rules,
+  tls,
+}: Ingress) {
   const { deletionTimestamp } = metadata;
   return { deletionTimestamp, annotations, ingressClassName, defaultBackend, rules, tls };
 }

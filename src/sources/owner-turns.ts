@@ -1,7 +1,7 @@
-// Whose turn it is when several owners want more than can be done at once: owners take turns, however
-// many things one of them has waiting, and each has a bounded number under way.
-// Invariant: an owner is in `#lines` exactly while something of it waits, the one whose turn was last
-// at the end. What several owners want waits in the line of each.
+// Turns of owners that want more than can be done at once. Owners take turns, however much one of
+// them has waiting, and each has a bounded number running. Invariant: an owner is in `#lines`
+// exactly while it has something waiting, and the owner that had the last turn is at the end. An
+// item of several owners waits in the line of each.
 import { assert, assertCostly } from "../environment/assert.ts";
 
 export interface Turn<T> {

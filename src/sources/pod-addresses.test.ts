@@ -42,21 +42,21 @@ const going = pod("a", {}, { deletionTimestamp: "2026-01-01T00:00:00Z" });
 const busy = pod("a", {}, { resourceVersion: "2" });
 
 const table: readonly (readonly [string, readonly Change<Pod>[], readonly string[][]])[] = [
-  ["nobody's at first", [], [[], []]],
+  ["unused at first", [], [[], []]],
   ["the pod's that has it", [added(a)], [["a"], []]],
-  ["nobody's when the pod is deleted", [added(a), deleted(a)], [[], []]],
-  ["nobody's when the pod ended", [added(a), updated(a, ended)], [[], []]],
-  ["nobody's when the pod got another", [added(a), updated(a, moved)], [[], []]],
+  ["unused when the pod is deleted", [added(a), deleted(a)], [[], []]],
+  ["unused when the pod ended", [added(a), updated(a, ended)], [[], []]],
+  ["unused when the pod got another", [added(a), updated(a, moved)], [[], []]],
   [
     "of a pod that had none before",
     [added(pod("a", { podIP: "" })), updated(pod("a", { podIP: "" }), a)],
     [["a"], []],
   ],
-  ["shared by two, of which the first is told", [added(a), added(b)], [["a", "b"], ["a"]]],
+  ["shared by two, of which the first is notified", [added(a), added(b)], [["a", "b"], ["a"]]],
   ["the second's when the first is deleted", [added(a), added(b), deleted(a)], [["b"], ["b"]]],
   ["the second's when the first ended", [added(a), added(b), updated(a, ended)], [["b"], ["b"]]],
   [
-    "still shared when one is going, which the other is told",
+    "still shared when one is going, and the other is notified",
     [added(a), added(b), updated(a, going)],
     [["a", "b"], ["b"]],
   ],
@@ -91,12 +91,12 @@ test("a pod has an address of each family, and its newest version is what is fou
 
 test("the pods at an address are asked for by who expects it to be his own", () => {
   const addresses = new PodAddresses();
-  const sharers = (uid: string) => addresses.sharersAt("10.0.0.1", uid);
-  expect(sharers("u-a")).toBeUndefined();
+  const addressClaimants = (uid: string) => addresses.claimantsAt("10.0.0.1", uid);
+  expect(addressClaimants("u-a")).toBeUndefined();
   addresses.podChanged(added(a));
-  expect([sharers("u-a"), sharers("u-b")]).toEqual([undefined, [a]]);
+  expect([addressClaimants("u-a"), addressClaimants("u-b")]).toEqual([undefined, [a]]);
   addresses.podChanged(added(b));
-  expect([sharers("u-a"), sharers("u-b")]).toEqual([
+  expect([addressClaimants("u-a"), addressClaimants("u-b")]).toEqual([
     [a, b],
     [a, b],
   ]);

@@ -1,6 +1,6 @@
-// Which pods have each address of a cluster now. An address passes from a pod to its successor at
-// once in some networks, while slices and even the old pod's own status still claim it; who has it
-// now can only be said by looking at all pods, whatever service they belong to.
+// The pods that have each address of a cluster now. In some networks an address passes to a new pod
+// at once, while slices and even the old pod's own status still claim it. So the current owner is
+// known only from all pods, of whatever service.
 import { assertCostly } from "../environment/assert.ts";
 import { hasEnded, type Pod, podIPs } from "../kube/kinds/pod.ts";
 import type { Change } from "../kube/store/store-change.ts";
@@ -18,7 +18,7 @@ export class PodAddresses {
   }
 
   /** All pods at this address, where that is more or other than the one of this uid. */
-  sharersAt(address: string, uid: string): readonly Pod[] | undefined {
+  claimantsAt(address: string, uid: string): readonly Pod[] | undefined {
     const pods = this.#pods.get(address);
     if (pods === undefined) return undefined;
     if (isList(pods)) return pods;
@@ -102,7 +102,9 @@ function addressesOf(pod: Pod | undefined): readonly string[] {
   return podIPs(pod);
 }
 
-/** Whether others at its addresses stand as before, so that nobody has to look at them again. */
+/**
+ * Whether nothing changes for the other pods at its addresses, so that they need no new decision.
+ */
 function claimsAlike(
   before: Pod,
   after: Pod | undefined,

@@ -29,13 +29,13 @@ export interface HttpProbe {
 
 export type ProbeOutcome = "answered" | "refused" | "missed";
 
-/** For the whole exchange, or the connection: what a readiness probe has unless it says otherwise. */
+/** For the whole exchange, or the connection: the default of a readiness probe. */
 export const probeTimeoutMs = 1_000;
 
 /** A probe may be given minutes; by then an endpoint that is dead has cost too much. */
 const probeTimeoutMaxMs = 5_000;
 
-/** Somebody took the connection, though not for HTTP. */
+/** The connection was accepted, though not for HTTP. */
 const takenAsWell: ReadonlySet<NetworkErrorCode> = new Set(["RESET", "NOT_HTTP"]);
 
 export async function probeOnce(
@@ -49,7 +49,7 @@ export async function probeOnce(
       ? `http://${host}:${port}/`
       : `${http.secure ? "https" : "http"}://${host}:${http.port}${http.path}`;
   const timeoutMs = Math.min(http?.timeoutMs ?? probeTimeoutMs, probeTimeoutMaxMs);
-  // Without HTTP the answer does not matter: what has not failed by then took the connection.
+  // Without HTTP the answer does not matter: a probe that has not failed by then was accepted.
   const deadlineMs = http === undefined ? 2 * probeTimeoutMs : timeoutMs;
   const deadline = new Deadline({ timers, deadlineMs, signal, what: url });
   try {

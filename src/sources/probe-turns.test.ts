@@ -12,7 +12,7 @@ function one(cluster: string, address: string, node?: string, namespace = "shop"
 }
 
 function taken(turns: ProbeTurns<One>, count: number): readonly string[] {
-  return Array.from({ length: count }, () => turns.next()?.target.address ?? "nobody");
+  return Array.from({ length: count }, () => turns.next()?.target.address ?? "none");
 }
 
 test("clusters take turns, and those never asked come first", () => {
@@ -20,7 +20,7 @@ test("clusters take turns, and those never asked come first", () => {
   for (const name of ["e1", "e2", "e3"]) turns.add(one("east", name), { isFirst: false });
   turns.add(one("west", "w1"), { isFirst: false });
   turns.add(one("east", "new"), { isFirst: true });
-  expect(taken(turns, 6)).toEqual(["new", "w1", "e1", "e2", "e3", "nobody"]);
+  expect(taken(turns, 6)).toEqual(["new", "w1", "e1", "e2", "e3", "none"]);
   expect(turns.isWaiting).toBe(false);
 });
 
@@ -32,14 +32,14 @@ test("a machine is asked for a few of its pods at a time, and others are not kep
   expect(taken(turns, maxPerNode)).toEqual(
     pods.slice(0, maxPerNode).map(({ target }) => target.address),
   );
-  expect(taken(turns, 2)).toEqual(["other", "nobody"]);
+  expect(taken(turns, 2)).toEqual(["other", "none"]);
   const [first, second] = pods;
   if (first !== undefined) turns.ended(first);
-  expect(taken(turns, 2)).toEqual([`p${maxPerNode}`, "nobody"]);
+  expect(taken(turns, 2)).toEqual([`p${maxPerNode}`, "none"]);
   const last = pods.at(-1);
   if (last !== undefined) turns.remove(last);
   if (second !== undefined) turns.ended(second);
-  expect(taken(turns, 1)).toEqual(["nobody"]);
+  expect(taken(turns, 1)).toEqual(["none"]);
 });
 
 test("no more are under way at once than there may be", () => {
@@ -47,10 +47,10 @@ test("no more are under way at once than there may be", () => {
   for (let index = 0; index <= maxAtOnce; index += 1) {
     turns.add(one("east", `p${index}`), { isFirst: true });
   }
-  expect(taken(turns, maxAtOnce + 1).filter((name) => name !== "nobody")).toHaveLength(maxAtOnce);
+  expect(taken(turns, maxAtOnce + 1).filter((name) => name !== "none")).toHaveLength(maxAtOnce);
   expect(turns.isWaiting).toBe(false);
   turns.ended(one("east", "p0"));
-  expect([turns.isWaiting, taken(turns, 2)]).toEqual([true, [`p${maxAtOnce}`, "nobody"]]);
+  expect([turns.isWaiting, taken(turns, 2)]).toEqual([true, [`p${maxAtOnce}`, "none"]]);
 });
 
 test("one that is removed is never asked", () => {
@@ -59,7 +59,7 @@ test("one that is removed is never asked", () => {
   turns.add(gone, { isFirst: true });
   turns.add(one("east", "there"), { isFirst: true });
   turns.remove(gone);
-  expect(taken(turns, 2)).toEqual(["there", "nobody"]);
+  expect(taken(turns, 2)).toEqual(["there", "none"]);
 });
 
 test("namespaces of a cluster take turns, and share no machine's places", () => {
@@ -70,5 +70,5 @@ test("namespaces of a cluster take turns, and share no machine's places", () => 
   expect(taken(turns, 4)).toEqual(["p0", "q1", "p1", "q2"]);
   taken(turns, maxPerNode);
   turns.add(one("east", "q3", "n1", "quiet"), { isFirst: false });
-  expect(taken(turns, 2)).toEqual(["q3", "nobody"]);
+  expect(taken(turns, 2)).toEqual(["q3", "none"]);
 });

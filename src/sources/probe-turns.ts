@@ -1,7 +1,7 @@
-// Whose turn it is to be probed when there are more in doubt than can be asked at once. Clusters
-// take turns, so that one in trouble does not keep the others waiting, and so do the namespaces of a
-// cluster; within a namespace those that were never asked come first; and no machine is asked for more
-// than a few of a namespace's pods at a time.
+// Turns of probes when more endpoints are in doubt than can be probed at once. Clusters take turns,
+// so that one in trouble does not delay the others, and so do the namespaces of a cluster. Within a
+// namespace, endpoints that were never probed come first. No node gets more than a few probes for a
+// namespace's pods at a time.
 import { assert, assertCostly } from "../environment/assert.ts";
 import type { ProbeTarget } from "./probe-once.ts";
 
@@ -55,7 +55,7 @@ export class ProbeTurns<T extends Waiting> {
     this.#check();
   }
 
-  /** Whether somebody waits who may be asked now. */
+  /** Whether an endpoint waits that may be probed now. */
   get isWaiting(): boolean {
     if (this.#count >= maxAtOnce) return false;
     return [...this.#lines.values()].some((lines) => lines.size > 0);
@@ -146,7 +146,7 @@ function isEmpty({ first, again }: Line<unknown>): boolean {
   return first.size + again.size === 0;
 }
 
-/** An endpoint without a known node is on a machine of its own, as far as anybody knows. */
+/** An endpoint without a known node is treated as if it had a node of its own. */
 function nodeOf({ namespace, target }: Waiting): string {
   return `${namespace} ${target.cluster} ${target.node ?? target.address}`;
 }

@@ -66,32 +66,32 @@ const podAt80 = endpointId({ address: "pod", port: 80 });
 
 /** Probes with what they reported, in order. */
 function probesIn(simulation: Simulation) {
-  const heard: string[] = [];
+  const reported: string[] = [];
   const probes: Probes = new Probes({
     ...simulation.host("proxy"),
     onAnswer: (doubter) => {
       const answer = probes.standing(doubter).get("east")?.get(podAt80)?.answer;
-      heard.push(`${doubter} ${answer} at ${Math.round(simulation.now() / 100) / 10} s`);
+      reported.push(`${doubter} ${answer} at ${Math.round(simulation.now() / 100) / 10} s`);
     },
   });
-  return { probes, heard };
+  return { probes, reported };
 }
 
-test("an endpoint is asked at once and again, and only a change of its answer is told", () =>
+test("an endpoint is probed at once and again, and only a changed answer is reported", () =>
   simulate({ seed: 1 }, async (simulation) => {
     let asked = 0;
     const listener = await listen(simulation, (exchange) => {
       asked += 1;
       exchange.respond(200).end();
     });
-    const { probes, heard } = probesIn(simulation);
+    const { probes, reported } = probesIn(simulation);
     probes.want("shop/web:80", [target]);
     probes.want("shop/web:http", [target]);
     await simulation.sleep(5 * probeEveryMs + 500);
     expect(asked).toBe(6);
     await listener.close();
     await simulation.sleep(probeEveryMs);
-    expect(heard).toEqual([
+    expect(reported).toEqual([
       "shop/web:80 answers at 0 s",
       "shop/web:http answers at 0 s",
       "shop/web:80 silent at 12 s",
@@ -106,10 +106,10 @@ test("one missed probe is forgiven, two in a row are not", () =>
     const listener = await listen(simulation, (exchange) => {
       exchange.respond(statuses.shift() ?? 200).end();
     });
-    const { probes, heard } = probesIn(simulation);
+    const { probes, reported } = probesIn(simulation);
     probes.want("web", [{ ...target, http }]);
     await simulation.sleep(4 * probeEveryMs + 500);
-    expect(heard).toEqual(["web answers at 0 s", "web silent at 8 s"]);
+    expect(reported).toEqual(["web answers at 0 s", "web silent at 8 s"]);
     await probes.stop();
     await listener.close();
   }));
@@ -118,14 +118,14 @@ test("a machine that is gone is found silent after two timeouts", () =>
   simulate({ seed: 1 }, async (simulation) => {
     await listen(simulation, answering(200));
     simulation.crash("pod", { vanish: true });
-    const { probes, heard } = probesIn(simulation);
+    const { probes, reported } = probesIn(simulation);
     probes.want("web", [target]);
     await simulation.sleep(2 * probeTimeoutMs + probeEveryMs + 100);
-    expect(heard).toEqual(["web silent at 4 s"]);
+    expect(reported).toEqual(["web silent at 4 s"]);
     await probes.stop();
   }));
 
-test("nobody is asked whom nobody doubts any more", () =>
+test("an endpoint that is no longer in doubt is not probed", () =>
   simulate({ seed: 1 }, async (simulation) => {
     let asked = 0;
     const listener = await listen(simulation, (exchange) => {
@@ -166,29 +166,29 @@ test("one that is trusted before its turn has come is not asked", () =>
     await listener.close();
   }));
 
-test("stopping gives up what is under way, and asks nobody afterwards", () =>
+test("stopping ends running probes, and starts no others", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const listener = await listen(simulation, () => undefined);
-    const { probes, heard } = probesIn(simulation);
+    const { probes, reported } = probesIn(simulation);
     probes.want("web", [target]);
     await simulation.sleep(10);
     await probes.stop();
     probes.want("web", [target]);
     await simulation.sleep(10_000);
-    expect([probes.size, heard]).toEqual([0, []]);
+    expect([probes.size, reported]).toEqual([0, []]);
     await listener.close();
   }));
 
-test("a doubt that lasts becomes old, which is told once", () =>
+test("a doubt that lasts becomes old, which is reported once", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const listener = await listen(simulation, answering(200));
-    const { probes, heard } = probesIn(simulation);
+    const { probes, reported } = probesIn(simulation);
     const isOld = () => probes.standing("web").get("east")?.get(podAt80)?.isOld;
     probes.want("web", [target]);
     await simulation.sleep(oldDoubtMs - probeEveryMs);
-    expect([heard.length, isOld()]).toEqual([1, false]);
+    expect([reported.length, isOld()]).toEqual([1, false]);
     await simulation.sleep(10 * probeEveryMs);
-    expect([heard.length, isOld()]).toEqual([2, true]);
+    expect([reported.length, isOld()]).toEqual([2, true]);
     await probes.stop();
     await listener.close();
   }));

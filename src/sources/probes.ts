@@ -1,6 +1,6 @@
-// Asks endpoints themselves whether they answer, but only those somebody doubts, and no more often
-// than a kubelet would. A probe proves one thing: that the program behind an address takes requests
-// now, whatever the control plane says of its pod.
+// Probes endpoints, but only those in doubt, and no more often than a kubelet would. A probe proves
+// one thing: the program behind an address accepts requests now, regardless of the pod's status in
+// the control plane.
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
@@ -27,7 +27,7 @@ export interface Doubt extends ProbeTarget {
   readonly cause: DoubtCause;
 }
 
-/** What came of a doubt until now. */
+/** The result of a doubt so far. */
 export interface StandingDoubt {
   readonly cause: DoubtCause;
   /** `unknown` before the first answer. */
@@ -168,7 +168,7 @@ export class Probes {
     if (doubted !== undefined && doubted.doubters.size === 0) this.#end(doubted);
   }
 
-  /** What waits for its turn is not asked any more, and what is being asked is given up. */
+  /** A waiting probe is removed, and a running one is aborted. */
   #end(doubted: Doubted): void {
     doubted.cancelNext?.();
     this.#turns.remove(doubted);
@@ -183,7 +183,7 @@ export class Probes {
     else this.#counts.set(namespace, left);
   }
 
-  /** Asks whoever may be asked now; comes back when the rate allows more. */
+  /** Starts the probes that may run now; continues when the rate allows more. */
   #goOn(): void {
     while (!this.#isStopped && this.#cancelGoOn === undefined && this.#turns.isWaiting) {
       if (!this.#limit.tryAccept()) {

@@ -29,7 +29,7 @@ function feedbackIn(simulation: Simulation, says: (ProxyReport | undefined)[]) {
   return { feedback, asked, changes };
 }
 
-test("what comes and what goes is told, once a second at most", () =>
+test("additions and removals are reported, at most once a second", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const says = [report(1, "a"), report(2, "a", "b"), report(2, "a", "b"), report(3, "b")];
     const { feedback, asked, changes } = feedbackIn(simulation, says);

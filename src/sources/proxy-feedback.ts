@@ -1,6 +1,6 @@
-// What requests find out by themselves: peers that the proxy could not reach a moment ago. A proxy
-// forgets them soon, so this is a sign to look closer and never a verdict. Nothing is asked while
-// nothing happens: the proxy answers when it has news.
+// Endpoints that the proxy could not reach a moment ago, as found by real requests. A proxy forgets
+// them soon, so this is a reason to look closer and never a verdict. There is no polling: the proxy
+// answers when it has news.
 import type { Environment } from "../environment/environment.ts";
 import type { EndpointId } from "./endpoint-id.ts";
 
@@ -63,7 +63,7 @@ export class ProxyFeedback {
     try {
       while (!signal.aborted) {
         const report = await reporter.report(revision, signal);
-        // A proxy that is back counts anew.
+        // A proxy that was restarted counts from zero.
         revision = report?.revision;
         this.#take(report?.unreached ?? []);
         await timers.sleep(reportEveryMs, signal);

@@ -1,10 +1,10 @@
-// The secrets of one use that routes refer to, and no others: each is watched by its name, so that a
-// role may allow just these. Where a namespace, or all together, name more than some tens of one type,
-// one watch of all secrets of that type costs the API server less: it is tried, and takes the place of
-// the watches by name as soon as it has listed. Where it is refused the watches by name stay, and each
-// namespace has a bounded number of them. Secrets of no type of their own are never read all.
-// Invariant: a secret that nobody wants has no watch of its own, and one that has been read is known
-// until another watch knows it.
+// The secrets of one use that routes refer to, and no others. Each is watched by its name, so that
+// a role may allow just these. If a namespace, or all together, name more than some tens of one
+// type, one watch of all secrets of that type costs the API server less. It is tried, and replaces
+// the watches by name as soon as it has listed. If it is refused the watches by name stay, and each
+// namespace has a bounded number of them. Without a type, secrets are never all read. Invariant: a
+// secret that no route wants has no watch of its own, and one that has been read is known until
+// another watch knows it.
 
 import type { Registry } from "prom-client";
 import { assertCostly } from "../environment/assert.ts";
@@ -199,7 +199,7 @@ export class SecretSource<S extends Projected = Secret> {
     return before.size !== beyond.size || [...beyond].some((key) => !before.has(key));
   }
 
-  /** What came of the list of this scope, which is begun where so many are wanted. */
+  /** The outcome of the list of this scope, which is started if so many are wanted. */
   #tryList(scope: string, wantedCount: number): WideOutcome {
     const { ofType, clock } = this.#options;
     const known = this.#lists.get(scope);

@@ -68,7 +68,7 @@ class World {
   }
 }
 
-test("each service always has exactly the pods that its selector matches, and hears of them", () => {
+test("each service always has exactly the pods that its selector matches, and is notified of them", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       const world = new World();

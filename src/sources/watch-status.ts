@@ -6,7 +6,7 @@ import type { Reflector } from "../kube/reflector/reflector.ts";
 export interface WatchStatus {
   readonly state:
     | "fresh"
-    /** What it says may no longer be so; see `detail`. */
+    /** Its data may be outdated; see `detail`. */
     | "stale"
     /** The API server refuses it by its rules: we have no permission, or it has no such resource. */
     | "refused";
@@ -34,7 +34,7 @@ export function watchStatus<T extends Projected, I extends string>(
   const { type, message } = reflector.condition();
   if (type === "refused") return { state: "refused", detail: message, currentAtMs };
   if (type !== "retrying") return { state: "stale", detail: reason ?? message, currentAtMs };
-  // What it fails of says more than that nothing was heard yet.
+  // The failure is more useful than the fact that no data has arrived.
   const detail = currentAtMs === undefined ? message : `${reason}: ${message}`;
   return { state: "stale", detail, currentAtMs };
 }

@@ -5,7 +5,7 @@
 import type { Registry } from "prom-client";
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
-import { isFirstHeard } from "../timeline/first-heard.ts";
+import { isFirstReported } from "../timeline/first-reported.ts";
 import { hasExactOrigin, type Journey, type Outcome } from "../timeline/journey.ts";
 import type { JourneyEvent } from "../timeline/journey-event.ts";
 import type { Timeline } from "../timeline/timeline.ts";
@@ -89,7 +89,7 @@ export class JourneyMetrics {
         this.#beginHop(hop);
         shownHops.add(labels.cluster, hop, labels.direction);
         // An inexact hop of an exact origin counts as late as it can have been.
-        const isKnown = hasExactOrigin(journey) && !isFirstHeard(journey, event.hop);
+        const isKnown = hasExactOrigin(journey) && !isFirstReported(journey, event.hop);
         if (isKnown) lag.observe({ ...labels, hop }, state.lagMs / 1_000);
         else intervalLags.inc({ ...labels, hop });
         break;

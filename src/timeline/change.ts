@@ -25,7 +25,7 @@ export interface Beginning {
   readonly at: MonotonicMs;
   /** It happened after this, where the reference showed it late. */
   readonly notBefore?: MonotonicMs | undefined;
-  /** A witness that showed it after this and before the reference was only heard sooner. */
+  /** A witness that showed it after this and before the reference only reported sooner. */
   readonly aheadFrom: MonotonicMs;
   /**
    * No witness has shown it begin: some disagree with the reference, which has it so. They have yet to
@@ -36,7 +36,7 @@ export interface Beginning {
   readonly earlier?: EarlierChange | undefined;
 }
 
-/** What a snapshot needs to know beside the change itself. */
+/** The context that a snapshot needs beside the change itself. */
 export interface SnapshotContext {
   /** The witnesses that are expected to show it, in the order of hops. */
   readonly expected: readonly Witness[];

@@ -6,7 +6,7 @@ import { ClockSkew, stampResolutionMs } from "./clock-skew.ts";
 const anchor = { wallMs: 1_700_000_000_000 as WallMs, monotonicMs: 0 as MonotonicMs };
 const at = (value: number) => value as MonotonicMs;
 
-/** What a clock that is behind ours by so much would have written down, and when we hear of it. */
+/** The stamp of a clock that is behind ours by so much, and when it arrives. */
 function stamped(trueMs: number, skewMs: number, by = "n1") {
   const wall = anchor.wallMs + trueMs - skewMs;
   return { at: (wall - (((wall % 1_000) + 1_000) % 1_000)) as WallMs, by };
@@ -14,13 +14,13 @@ function stamped(trueMs: number, skewMs: number, by = "n1") {
 
 test("nothing is said of the clocks until there is something to go by", () => {
   const skew = new ClockSkew(anchor);
-  skew.heard(stamped(0, 0), at(5));
-  skew.heard(stamped(10, 0), at(15));
+  skew.note(stamped(0, 0), at(5));
+  skew.note(stamped(10, 0), at(15));
   expect(skew.interval).toBeUndefined();
   expect(skew.beforeMs(stamped(0, 0), at(5))).toBeUndefined();
 });
 
-test("the true difference is in the interval when each clock was once heard within a second", () => {
+test("the true difference is in the interval when each clock once reported within a second", () => {
   const delays = fc.array(fc.nat(20_000), { minLength: 3, maxLength: 40 });
   const skews = fc.integer({ min: -3_600_000, max: 3_600_000 });
   fc.assert(
@@ -28,7 +28,7 @@ test("the true difference is in the interval when each clock was once heard with
       const skew = new ClockSkew(anchor);
       for (const [index, delayMs] of [...delaysMs, 0].entries()) {
         const happenedAt = index * 3_000 + quickMs;
-        skew.heard(stamped(happenedAt, skewMs), at(happenedAt + delayMs));
+        skew.note(stamped(happenedAt, skewMs), at(happenedAt + delayMs));
       }
       const { lowMs = Number.NaN, highMs = Number.NaN } = skew.interval ?? {};
       expect(lowMs).toBeLessThanOrEqual(skewMs);
@@ -41,7 +41,7 @@ test("the true difference is in the interval when each clock was once heard with
 test("how long before the origin something was is right within the known bounds", () => {
   const skew = new ClockSkew(anchor);
   for (let second = 0; second < 10; second += 1) {
-    skew.heard(stamped(second * 1_000, 90_000), at(second * 1_000 + 4));
+    skew.note(stamped(second * 1_000, 90_000), at(second * 1_000 + 4));
   }
   expect(skew.interval).toEqual({ lowMs: 89_004, highMs: 90_004 });
   const late = stamped(20_000, 90_000);
@@ -54,7 +54,7 @@ test("one kubelet whose clock is wrong does not move the estimate", () => {
   for (let second = 0; second < 30; second += 1) {
     const by = `n${second % 3}`;
     const wrongMs = by === "n2" ? -600_000 : 0;
-    skew.heard(stamped(second * 1_000, wrongMs, by), at(second * 1_000 + 2));
+    skew.note(stamped(second * 1_000, wrongMs, by), at(second * 1_000 + 2));
   }
   expect(skew.interval).toEqual({ lowMs: -998, highMs: 2 });
 });
@@ -64,16 +64,16 @@ test("a clock that is set right is believed after two periods", () => {
   const minuteMs = 60_000;
   for (let minute = 0; minute < 40; minute += 1) {
     const skewMs = minute < 5 ? -30_000 : 0;
-    skew.heard(stamped(minute * minuteMs, skewMs), at(minute * minuteMs));
+    skew.note(stamped(minute * minuteMs, skewMs), at(minute * minuteMs));
   }
   expect(skew.interval).toEqual({ lowMs: -1_000, highMs: 0 });
 });
 
-test("clocks that are not heard any more are forgotten after two periods and make room", () => {
+test("clocks that no longer report are forgotten after two periods and make room", () => {
   const skew = new ClockSkew(anchor);
-  for (let node = 0; node < 64; node += 1) skew.heard(stamped(0, -30_000, `gone-${node}`), at(0));
+  for (let node = 0; node < 64; node += 1) skew.note(stamped(0, -30_000, `gone-${node}`), at(0));
   for (let minute = 11; minute < 40; minute += 1) {
-    skew.heard(stamped(minute * 60_000, 0, "n1"), at(minute * 60_000));
+    skew.note(stamped(minute * 60_000, 0, "n1"), at(minute * 60_000));
   }
   expect(skew.interval).toEqual({ lowMs: -1_000, highMs: 0 });
 });
@@ -81,7 +81,7 @@ test("clocks that are not heard any more are forgotten after two periods and mak
 test("only so many clocks are kept", () => {
   const skew = new ClockSkew(anchor);
   for (let node = 0; node < 5_000; node += 1) {
-    skew.heard(stamped(0, node < 64 ? 1_000 : 9_000_000, `n${node}`), at(0));
+    skew.note(stamped(0, node < 64 ? 1_000 : 9_000_000, `n${node}`), at(0));
   }
   expect(skew.interval).toEqual({ lowMs: 0, highMs: 1_000 });
 });
@@ -89,7 +89,7 @@ test("only so many clocks are kept", () => {
 test("after quiet hours nothing is known of the clocks, also for who only asks", () => {
   const skew = new ClockSkew(anchor);
   for (let second = 0; second < 10; second += 1) {
-    skew.heard(stamped(second * 1_000, 90_000), at(second * 1_000));
+    skew.note(stamped(second * 1_000, 90_000), at(second * 1_000));
   }
   const periodMs = 600_000;
   const asked = (atMs: number) => skew.beforeMs(stamped(atMs, 90_000), at(atMs));

@@ -1,8 +1,8 @@
-// How far the observer's clock is from a cluster's. The cluster stamps what happens with its own
-// clock, in whole seconds, and the observer hears of it some time later; so no stamp can be older
-// by the observer's clock than the clocks differ, and the youngest ones come near to that. Each
-// kubelet stamps by its own clock, and a single one that goes wrong must not move the estimate: of
-// the least ages that the stampers have shown, the middle one counts.
+// The difference between the observer's clock and a cluster's. The cluster stamps events with its
+// own clock, in whole seconds, and the observer receives them some time later. So the age of each
+// stamp is at least the difference of the clocks, and the youngest stamps come near to it. Each
+// kubelet uses its own clock, and a single wrong one must not move the estimate. So the median of
+// the stampers' least ages counts.
 import { assert } from "../environment/assert.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
 import type { ClusterStamp } from "./witness.ts";
@@ -22,13 +22,13 @@ export interface ClockAnchor {
 /** Kubernetes cuts stamps to seconds, so a stamp is up to this much older than it says. */
 export const stampResolutionMs = 1_000;
 
-/** Clocks drift and are set right; what was seen one or two of these ago no longer counts. */
+/** Clocks drift and are corrected; observations older than one or two periods no longer count. */
 const periodMs = 600_000;
 
 /** A middle of so many is steady; the others add nothing. */
 const stampersMax = 64;
 
-/** One or two stamps may both have been heard late. */
+/** One or two stamps may both have arrived late. */
 const samplesMin = 3;
 
 interface Least {
@@ -37,7 +37,10 @@ interface Least {
   before: number;
 }
 
-/** Invariant: at most `stampersMax` stampers, each heard in the present period or the one before. */
+/**
+ * Invariant: at most `stampersMax` stampers, each with a stamp in the present period or the one
+ * before.
+ */
 export class ClockSkew {
   readonly #anchor: ClockAnchor;
   readonly #least = new Map<string, Least>();
@@ -51,8 +54,8 @@ export class ClockSkew {
     this.#periodAt = anchor.monotonicMs;
   }
 
-  /** A stamp that was heard, as it happened, at that instant. */
-  heard(stamp: ClusterStamp, at: MonotonicMs): void {
+  /** Takes a stamp of an event that arrived live, at that instant. */
+  note(stamp: ClusterStamp, at: MonotonicMs): void {
     this.#turn(at);
     const ageMs = this.#wallAt(at) - stamp.at;
     const known = this.#least.get(stamp.by);
@@ -64,9 +67,9 @@ export class ClockSkew {
   }
 
   /**
-   * By what counted at the latest instant that was heard or asked of; undefined until there is enough
-   * to go by. The upper end is certain for the stampers in the middle; the lower one rests on each of
-   * them having once been heard within a second.
+   * The estimate at the latest instant that was noted or asked for; undefined until there are
+   * enough stamps. The upper end is certain for the stampers in the middle. The lower end assumes
+   * that each of them once reported within a second.
    */
   get interval(): SkewInterval | undefined {
     if (this.#samples + this.#samplesBefore < samplesMin) return undefined;

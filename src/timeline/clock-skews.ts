@@ -19,14 +19,14 @@ export class ClockSkews {
     return this.#byCluster.get(cluster);
   }
 
-  /** Only what was heard as it happened, from the pods themselves, tells how the clocks differ. */
-  heard({ clusterStamp, endpoint, at, witness, baseline, notBefore }: Observation): void {
+  /** Only live events of the pods themselves show the difference of the clocks. */
+  note({ clusterStamp, endpoint, at, witness, baseline, notBefore }: Observation): void {
     const { cluster } = endpoint;
     if (clusterStamp === undefined || cluster === undefined || witness.hop !== "pod") return;
     if (this.#anchor === undefined || baseline === true || notBefore !== undefined) return;
     const skew = this.#byCluster.get(cluster) ?? new ClockSkew(this.#anchor);
     this.#byCluster.set(cluster, skew);
-    skew.heard(clusterStamp, at);
+    skew.note(clusterStamp, at);
   }
 
   timeOf(

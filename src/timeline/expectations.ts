@@ -1,6 +1,6 @@
-// Which witnesses are expected to show the changes of an endpoint. A hop that nobody follows is
-// unknown: it is neither waited for nor taken to be fast. Asked at every report, so the answer is
-// kept until something changes in the service.
+// The witnesses that are expected to show the changes of an endpoint. A hop without a witness is
+// unknown: it is neither waited for nor counted as fast. Needed at every report, so the result is
+// cached until the service changes.
 import { assertCostly } from "../environment/assert.ts";
 import type { MonotonicMs } from "../environment/clock.ts";
 import {
@@ -17,7 +17,7 @@ import {
 /** The place of witnesses to which the cluster makes no difference; no cluster has this name. */
 const anyCluster = "";
 
-const nobody: readonly Witness[] = [];
+const noWitness: readonly Witness[] = [];
 
 /** Invariant: no map of witnesses in it is empty. */
 interface ServiceFollowers {
@@ -113,7 +113,7 @@ export class Expectations {
    */
   of({ cluster, service, port }: WitnessedEndpoint): readonly Witness[] {
     const followers = this.#byService.get(service);
-    if (followers === undefined) return nobody;
+    if (followers === undefined) return noWitness;
     const asked = `${port} ${cluster ?? ""}`;
     const known = followers.answers.get(asked);
     if (known !== undefined) return known;

@@ -1,9 +1,9 @@
-// A journey as one line of a terminal: what changed, then the lag at each hop. It fits the given
-// width by giving up detail in a fixed order: single replicas, the pod hop where it is the origin,
+// A journey as one line of a terminal: the change, then the lag at each hop. It fits the given
+// width by dropping detail in a fixed order: single replicas, the pod hop where it is the origin,
 // the namespace, and at last letters of the service's name.
 import type { MonotonicMs } from "../environment/clock.ts";
 import { durationText } from "../environment/duration-text.ts";
-import { isBeforePod, isFirstHeard } from "./first-heard.ts";
+import { isBeforePod, isFirstReported } from "./first-reported.ts";
 import { ageMs, type HopState, type Journey } from "./journey.ts";
 import { type LagBound, lagBound, type ShownState } from "./lag-bound.ts";
 import { type Hop, hops } from "./witness.ts";
@@ -63,7 +63,7 @@ function hopsText(
   const parts = named.flatMap((hop) => {
     const states = journey.hops
       .filter((one) => one.hop === hop)
-      .map((one) => (isFirstHeard(journey, one) ? { ...one.state, range: anyLag } : one.state))
+      .map((one) => (isFirstReported(journey, one) ? { ...one.state, range: anyLag } : one.state))
       .map((state) => (isBeforePod(journey, hop, state) ? beforePod : state));
     const isTraffic = hop === "traffic";
     const failed = isTraffic ? failedText(journey) : "";
@@ -77,7 +77,7 @@ function hopsText(
   return parts.join(" · ") + end;
 }
 
-/** Not everybody copies endpoints or shows an access log; every change has the other hops. */
+/** Copies and access logs are optional; every change has the other hops. */
 function isAlwaysNamed(hop: Hop): boolean {
   return hop !== "synced" && hop !== "traffic";
 }

@@ -1,4 +1,4 @@
-// What the observer's core tells of a journey while it happens, to whoever shows, counts or keeps it.
+// Events of a journey while it happens, for listeners that show, count or keep it.
 import type { HopTime, Journey } from "./journey.ts";
 
 export type JourneyEvent =

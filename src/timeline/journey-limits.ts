@@ -27,7 +27,7 @@ export const defaultPendingMax = 50_000;
 /** How long a witness that agrees may still show the changes it seems to have left out. */
 export const settleMs = 10_000;
 
-/** Of one endpoint. One that flaps more in the time is told of with some flaps left out. */
+/** Of one endpoint. If it flaps more often in the time, some flaps are left out. */
 export const keptMax = 32;
 
 /** Of all endpoints that are gone, at under 2 kB each 20 MB. */

@@ -91,7 +91,7 @@ export function journeyRecord(journey: Journey, run: ObserverRun): JourneyRecord
   };
 }
 
-/** What an earlier run left in flight, by the clock of this one. */
+/** A change that was in flight when an earlier run ended, on the clock of this run. */
 export function earlierChange(record: JourneyRecord, run: ObserverRun): EarlierChange {
   const { cluster, service, address, port, podUid } = record;
   return {

@@ -1,4 +1,4 @@
-// One change with its time at every hop. What is shown, measured and kept of it.
+// One change with its time at every hop, as it is shown, measured and kept.
 import { elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
 import type { Direction, Hop, WitnessedEndpoint } from "./witness.ts";
 
@@ -14,9 +14,9 @@ export interface Journey {
   readonly outcome: Outcome;
   /** An earlier run of the observer has seen it in flight: the id of its record there. */
   readonly continues?: string;
-  /** What the cluster itself says about when it happened; absent where it says nothing. */
+  /** The cluster's own time of the event; absent if the cluster has none. */
   readonly clusterTime?: ClusterTime;
-  /** What was sent to the address after it left; absent without an access log. */
+  /** The requests to the address after it left; absent without an access log. */
   readonly traffic?: LeaveTraffic;
 }
 
@@ -40,7 +40,7 @@ export interface ClusterTime {
   readonly beforeOriginMs?: LagRange;
 }
 
-/** Requests to an address since it left and before anybody else had it. */
+/** Requests to an address after it left and before another pod had it. */
 export interface LeaveTraffic {
   readonly requests: number;
   /** Those that it did not answer: sent to a dead address. */
@@ -48,7 +48,7 @@ export interface LeaveTraffic {
   readonly lastFailedAt: MonotonicMs | undefined;
 }
 
-/** What is known of a lag that is not known exactly. */
+/** The bounds of a lag that is not known exactly. */
 export interface LagRange {
   readonly minMs: number;
   /** Undefined when there is no telling how long it was. */

@@ -1,5 +1,5 @@
-// How a lag that is shown relates to the true one, as a sign before it. What was learnt from a list
-// happened before it was learnt, by how much is known only within bounds. Pure.
+// How a displayed lag relates to the true one, as a sign before it. A change from a list happened
+// before the list, by an amount known only within bounds. Pure.
 import type { HopState } from "./journey.ts";
 
 export type ShownState = Extract<HopState, { readonly type: "shown" }>;

@@ -61,7 +61,7 @@ export class LateObservations {
     waiting.unfollowed = waiting.unfollowed.filter((one) => one.cluster !== cluster);
   }
 
-  /** What no longer has to wait, in order; and what is to be unfollowed then. */
+  /** The observations that no longer have to wait, in order, and the witnesses to unfollow then. */
   *release(
     watermark: (witness: Witness, service: string) => MonotonicMs,
   ): Generator<Released, void, undefined> {

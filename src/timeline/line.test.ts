@@ -34,7 +34,7 @@ class Followed {
     return this;
   }
 
-  /** What is settled: ids of changes with the time at which they were shown. */
+  /** The settled changes: their ids with the time at which they were shown. */
   at(now: number, currentAt = now): readonly string[] {
     const settled = follow(this.cursor, this.changes, { now: ms(now), currentAt: ms(currentAt) });
     return settled.map(({ change }) => `${change.id} at ${this.#shownAt(change)}`);
@@ -56,7 +56,7 @@ class Followed {
   }
 }
 
-describe("a witness that begins to be heard", () => {
+describe("a witness that begins to report", () => {
   const change = (direction: Direction): Change =>
     new Change(7, new Place().add(endpoint), { direction, at: ms(1_000), aheadFrom: ms(1_000) });
   const begin = (direction: Direction, newest: Change): Cursor =>
@@ -199,8 +199,8 @@ describe("a witness that left changes out", () => {
   });
 });
 
-describe("a step that was heard before the change", () => {
-  test("shows it rather than one before, if the reference was heard hardly later", () => {
+describe("a step that was reported before the change", () => {
+  test("shows it rather than one before, if the reference reported hardly later", () => {
     const begun: readonly Begun[] = [
       ["leave", 1_000],
       ["join", 2_000],

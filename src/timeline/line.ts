@@ -14,14 +14,14 @@ export interface Step extends Sighting {
   readonly direction: Direction;
 }
 
-/** What one witness has shown of the endpoint. */
+/** The steps of one witness for the endpoint. */
 export interface Cursor {
   readonly witness: Witness;
   /** Whether the endpoint is there, as the witness shows it. */
   direction: Direction;
   /** Since when it is shown so. */
   at: MonotonicMs;
-  /** `first`: it was so when the witness was first heard; `assumed`: it has not been heard at all. */
+  /** `first`: the state at the witness's first report; `assumed`: it has not reported at all. */
   origin: "step" | "first" | "assumed";
   /** The id of the last change that the witness has shown or passed. */
   through: number;
@@ -31,7 +31,7 @@ export interface Cursor {
   steps: readonly Step[];
 }
 
-/** What became of a change at a witness. */
+/** The outcome of a change at a witness. */
 export interface Settled {
   readonly change: Change;
   readonly witness: Witness;
@@ -40,14 +40,17 @@ export interface Settled {
 const noSteps: readonly Step[] = [];
 const nothing: readonly Settled[] = [];
 
-/** Of what happens at once, one watch of a cluster delivers its part later than another by as much. */
+/**
+ * One watch of a cluster may deliver its part of a simultaneous change later than another by this
+ * much.
+ */
 const overtakenMs = 100;
 
 /** Beyond it the steps of a witness count as what they most likely are. */
 const unclearMax = 16;
 
 export class Line {
-  /** Without a pod: whoever has the address. */
+  /** Without a pod: any owner of the address. */
   endpoint: WitnessedEndpoint;
   /** Opened by the reference of this endpoint. Invariant: ids rise. */
   readonly own: Change[] = [];
@@ -64,7 +67,7 @@ export class Line {
     return this.cursors.find((cursor) => isSameWitness(cursor.witness, witness));
   }
 
-  /** For a witness that begins to be heard of, or is expected to be. */
+  /** For a witness that begins to report, or is expected to. */
   begin(
     witness: Witness,
     state: Pick<Cursor, "direction" | "at" | "origin">,
@@ -111,9 +114,9 @@ export interface Known {
 }
 
 /**
- * Moves the cursor as far as its steps say for certain: where they show every change, one after the
- * other. Where some are left out, later steps may show that they were not, so it waits for quiet; where
- * some are left to show, the last step may be of a change of which the reference has yet to be heard.
+ * Moves the cursor as far as its steps are certain: where they show every change, one after the
+ * other. If changes are skipped, later steps may show them, so it waits for quiet. If changes are
+ * left over, the last step may belong to a change that the reference has not reported yet.
  */
 export function follow(
   cursor: Cursor,
@@ -192,10 +195,10 @@ function settle(
 }
 
 /**
- * Which change each step shows: from the newest step back, the newest change of its direction that
- * had begun, because controllers and proxies act on how things are. The reference may be heard later
- * than a witness that it has set in motion: then a step from before shows the change, unless it was
- * taken back by then.
+ * Finds the change that each step shows: from the newest step back, the newest change of its
+ * direction that had begun, because controllers and proxies act on the current state. The reference
+ * may report later than a witness that reacts to it. Then an earlier step shows the change, unless
+ * it was reverted by then.
  */
 function fitSteps(
   steps: readonly Step[],
@@ -221,15 +224,15 @@ function fitSteps(
   return fit;
 }
 
-/** Whether the step may show a change of which the reference was heard only later. */
+/** Whether the step may show a change that the reference reported only later. */
 function isAhead(step: Step, change: Change, takenBackAt: number): boolean {
   if (change.direction !== step.direction) return false;
   return step.at > change.aheadFrom && change.begunAt < takenBackAt;
 }
 
 /**
- * Whether the step shows the last change rather than an older one of its direction, which the witness
- * would show late: the reference was heard hardly later than the step.
+ * Whether the step shows the last change rather than an older one of its direction, which the
+ * witness would show late. This holds if the reference reported hardly later than the step.
  */
 function isNearer(step: Step, changes: readonly Change[]): boolean {
   const [older, , last] = changes.slice(-3);

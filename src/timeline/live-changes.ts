@@ -58,7 +58,7 @@ export class LiveChanges {
     this.#options.onEvent({ type: "found", journey: this.#snapshot(change) });
   }
 
-  /** Witnesses have shown changes; what is over already does not change any more. */
+  /** Witnesses have shown changes; a change that is over stays as it is. */
   shown(settled: readonly Settled[]): void {
     for (const { change, witness } of settled) {
       if (change.outcome === "pending") this.#emit("shown", change, witness);
@@ -94,7 +94,7 @@ export class LiveChanges {
 
   /** Which witnesses are still waited for, and when the change has to be looked at again. */
   review(change: Change, now: MonotonicMs): void {
-    const { waitingAt, waitsForRequests, dueAt } = this.#outlookOf(change, now);
+    const { waitingAt, waitsForRequests, dueAt } = this.#pendingHops(change, now);
     const isCurrent = change.line.own.at(-1) === change;
     this.#pending.waitAt(change, isCurrent ? waitingAt : []);
     if (waitingAt.length > 0) {
@@ -148,7 +148,7 @@ export class LiveChanges {
     this.end(oldest, oldest.shownEverywhereAt === undefined ? "dropped" : doneAs(oldest));
   }
 
-  #outlookOf(change: Change, now: MonotonicMs) {
+  #pendingHops(change: Change, now: MonotonicMs) {
     const { budgetMs } = this.#options;
     const waitingAt: Hop[] = [];
     let dueAt = change.originAt + abandonAfterMs;

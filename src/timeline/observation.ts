@@ -1,4 +1,4 @@
-// What one witness saw of one endpoint: it appeared or vanished there. All observations carry times of
+// An observation: one witness saw one endpoint appear or vanish. All observations carry times of
 // one monotonic clock, the observer's.
 import type { MonotonicMs } from "../environment/clock.ts";
 import type {
@@ -19,7 +19,7 @@ export interface Observation {
   readonly notBefore?: MonotonicMs;
   /** It was so when the witness began to look, so this is a state and not a change. */
   readonly baseline?: boolean;
-  /** What made it so, in one or two words: `ready`, `terminating`. Only pod watches know. */
+  /** The cause, in one or two words: `ready`, `terminating`. Only pod watches know it. */
   readonly cause?: string;
   readonly podName?: string;
   readonly clusterStamp?: ClusterStamp;

@@ -50,7 +50,7 @@ test("a change that is over is due no more and waits at no hop", () => {
   expect([pending.size, pending.oldest]).toEqual([0, undefined]);
 });
 
-test("the oldest that waits is told for each cluster, hop and direction", () => {
+test("the oldest pending change is known for each cluster, hop and direction", () => {
   const pending = new PendingChanges();
   const waits: readonly (readonly [Direction, number, string])[] = [
     ["join", 1_000, "east"],

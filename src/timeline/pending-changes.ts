@@ -120,7 +120,7 @@ export class PendingChanges {
     this.#due.set(change, at);
   }
 
-  /** What has to be looked at first, if that is not later than `now`. */
+  /** The change that must be checked first, if it is due by `now`. */
   firstDue(now: MonotonicMs): Change | undefined {
     return this.#due.firstDue(now);
   }

@@ -98,7 +98,7 @@ test("a line is found by its pod or, without one, by its cluster, and not when i
   expect(place.lines).toEqual([lines[3]?.line]);
 });
 
-test("an address given to another pod is told apart by the uid", () => {
+test("an address given to another pod is distinguished by the uid", () => {
   const seen = new Observed([pod, published]);
   seen.baseline(pod, published);
   seen.say(1_000, pod, "leave");

@@ -1,6 +1,7 @@
-// One address and port of a service, and the lines there: one for each pod that has or had the address,
-// and one for witnesses that know addresses only, in one cluster or in any. An address passes from pod
-// to pod; such a witness shows a change only where it begins or ends that anybody has the address.
+// One address and port of a service, and its lines: one for each pod that has or had the address,
+// and one for witnesses that know addresses only, in one cluster or in any. An address passes from
+// pod to pod. A witness of addresses shows a change only when the address gets its first owner or
+// loses its last.
 import { assert } from "../environment/assert.ts";
 import type { Change } from "./change.ts";
 import { Line } from "./line.ts";
@@ -58,7 +59,7 @@ export class Place {
   }
 }
 
-/** What references say of lines. */
+/** The references' view of lines. */
 export interface References {
   /** Whether a reference reports the line itself, and not only pods that have the address. */
   readonly isReported: (line: Line) => boolean;

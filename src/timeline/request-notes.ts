@@ -1,5 +1,5 @@
-// The requests that were sent to an address since a change, as access logs tell them. Lines come in
-// any order and late; what counts are the earliest, the latest and how many.
+// The requests to an address since a change, from access logs. Lines come in any order and late;
+// only the earliest, the latest and the number count.
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { LeaveTraffic } from "./journey.ts";
 import { type TrafficReport, type Witness, witnessId } from "./witness.ts";
@@ -33,7 +33,7 @@ export class RequestNotes {
     };
   }
 
-  /** What this log has shown; undefined when it has shown no request. */
+  /** The span of this log's requests; undefined without any. */
   by(witness: Witness): Span | undefined {
     return this.#spans.get(witnessId(witness));
   }

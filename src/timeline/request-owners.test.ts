@@ -18,7 +18,7 @@ interface Said {
   readonly service?: string;
 }
 
-/** Journeys with an access log beside them; what is shown at `traffic` and what is over, as lines. */
+/** Journeys with an access log beside them; the `traffic` hops and the ends, as lines. */
 class Logged {
   readonly lines: string[] = [];
   last: Journey | undefined;
@@ -128,7 +128,7 @@ test("requests neither make an origin nor end the wait for other hops", () => {
   `);
 });
 
-test("a request belongs to the pod that had the address when it was sent, however late it is told", () => {
+test("a request belongs to the pod that had the address when it was sent, however late it is reported", () => {
   const seen = new Logged().change(1_000, "join").request(1_001);
   seen.change(5_000, "leave").change(7_000, "join", { uid: "b" });
   seen.request(8_000).request(6_000, { failed: true }).request(7_500);
@@ -216,7 +216,7 @@ test("with too many pending, one that only waits for requests is complete and no
   expect(over).toEqual([[1, "complete"]]);
 });
 
-test("requests to addresses that nobody is known to have had are counted and belong to nothing", () => {
+test("requests to addresses without a known owner are counted and belong to nothing", () => {
   const seen = new Logged().request(500).request(600, { service: undefined, address: "10.9.9.9" });
   expect(seen.journeys.requestCounts).toEqual({ joined: 0, left: 0, ordinary: 0, unknown: 2 });
 });

@@ -1,12 +1,12 @@
-// Which changes a request has to do with. A request at some instant belongs to whoever had the
-// address then; when nobody had it, to the one who had it last, for whom it came too late. Two
-// services can share a pod, and where the log names none the request counts for both.
+// The changes that a request belongs to. A request belongs to the owner of the address at that
+// instant. If there was none, it belongs to the last owner, for which it came too late. Two
+// services can share a pod; if the log names none, the request counts for both.
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Change } from "./change.ts";
 import type { Line } from "./line.ts";
 import type { Direction } from "./witness.ts";
 
-/** What became of a request. */
+/** The outcome of a request. */
 export type RequestCount =
   /** It was sent to an address that joined, or left, a moment ago. */
   | "joined"

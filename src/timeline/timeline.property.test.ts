@@ -97,7 +97,7 @@ test("every change ends once, those that began were opened by a step, and no lag
   );
 });
 
-test("the order in which witnesses are heard does not change the journey", () => {
+test("the order in which witnesses report does not change the journey", () => {
   const order = fc.shuffledSubarray([...witnesses], { minLength: witnesses.length });
   const times = fc.array(fc.nat(60_000), {
     minLength: witnesses.length,

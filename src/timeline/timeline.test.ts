@@ -278,7 +278,7 @@ test("a replica that changes its mind alone and back opens nothing", () => {
   ]);
 });
 
-test("once it is known whose endpoint it is, nobody of another cluster is waited for", () => {
+test("once the cluster of an endpoint is known, no witness of another cluster is waited for", () => {
   const seen = new Observed([pod]);
   seen.journeys.follow({ hop: "pod", name: "west" }, { ...web, cluster: "west" });
   const endpoint = {
@@ -1084,7 +1084,7 @@ test("the cluster's own time stands beside the origin, with the difference of th
     onEvent: (event) => event.type === "over" && over.push(event.journey),
   });
   journeys.follow(pod, web);
-  // The cluster's clock is a minute ahead of ours; the last change is heard four seconds late.
+  // The cluster's clock is a minute ahead of ours; the last change arrives four seconds late.
   for (const [index, lateMs] of [0, 0, 0, 4_000].entries()) {
     const endpoint = { ...web, address: `10.0.0.${index}`, port: 8080, podUid: `${index}` };
     const at = ms(index * 10_000 + lateMs);

@@ -1,11 +1,11 @@
-// The timeline: folds what witnesses observe into changes with their time at every hop. It does no IO
-// and reads no clock: observations carry their time, and `advance` says how late it is. What an
-// observation costs depends on how many witnesses follow its service, and not on how much there is
-// besides.
+// The timeline: folds the observations of witnesses into changes with their time at every hop. It
+// does no IO and reads no clock: observations carry their time, and `advance` passes the current
+// time. The cost of an observation depends on the number of witnesses of its service, and not on
+// the size of the rest.
 //
-// The reference of an endpoint is the witness nearest to its pod: its steps are the changes. The steps of
-// all other witnesses are matched to them (`line.ts`). Where a witness disagrees with the reference and
-// no change explains it, there is a change in flight whose beginning is unknown.
+// The reference of an endpoint is the witness nearest to its pod: its steps are the changes. The
+// steps of all other witnesses are matched to them (`line.ts`). If a witness disagrees with the
+// reference and no change explains it, there is a change in flight with an unknown start.
 import type { MonotonicMs } from "../environment/clock.ts";
 import { type Beginning, Change } from "./change.ts";
 import type { ClockAnchor, SkewInterval } from "./clock-skew.ts";
@@ -65,7 +65,7 @@ export interface TimelineOptions extends JourneyLimits {
   readonly anchor?: ClockAnchor;
 }
 
-/** What became of the observations; beside them, `dismissed` endpoints that had to give up room. */
+/** The outcome of observations; and `dismissed`: endpoints dropped for lack of room. */
 export type ObservationCount =
   | "baseline"
   | "opened"
@@ -143,7 +143,7 @@ export class Timeline implements ObservationSink {
     return this.#places.size;
   }
 
-  /** What became of the requests in access logs. */
+  /** The outcome of the requests in access logs. */
   get requestCounts(): RequestCounts {
     return { ...this.#requestCounts };
   }
@@ -245,7 +245,7 @@ export class Timeline implements ObservationSink {
     for (const change of this.#live.due(now)) this.#look(change);
   }
 
-  /** Nothing more will be reported: what waits is taken as it is. */
+  /** No more reports follow: waiting observations are taken as they are. */
   end(now: MonotonicMs): void {
     this.#passTo(now);
     for (const released of this.#late.release(() => Infinity as MonotonicMs)) {
@@ -274,7 +274,7 @@ export class Timeline implements ObservationSink {
   #take(observation: Observation): void {
     const line = this.#lineOf(observation);
     if (line === undefined) return;
-    this.#skews.heard(observation);
+    this.#skews.note(observation);
     const { place } = line;
     const changes = this.#standings.changesOf(line);
     const known = this.#adopt(place, line, observation.witness);
@@ -394,7 +394,8 @@ export class Timeline implements ObservationSink {
     const holders = this.#standings.isReported(line) ? [] : place.coveredBy(line);
     const owner = holders.findLast((one) => this.#standings.stateOf(one) === direction) ?? line;
     const last = owner.own.at(-1);
-    // What is on its way to others is what the witness has yet to show, unless it has shown it.
+    // A pending change of this direction is the one that the witness has yet to show, unless it has
+    // shown it.
     const isSame = last?.outcome === "pending" && last.direction === direction;
     if (isSame && !cursors.some(({ witness }) => last.isShownBy(witness))) return last;
     const earlier = this.#earlierOf(owner, direction, cursors);
@@ -407,7 +408,9 @@ export class Timeline implements ObservationSink {
     });
   }
 
-  /** Of what was in flight before this run: nothing has happened to the endpoint since the first lists. */
+  /**
+   * Changes in flight before this run: nothing has happened to the endpoint since the first lists.
+   */
   #earlierOf(
     line: Line,
     direction: Direction,
@@ -453,7 +456,7 @@ export class Timeline implements ObservationSink {
     const expected = this.#standings.expectedAt(line);
     const isPending = ({ outcome }: Change): boolean => outcome === "pending";
     const done = line.cursors.filter((cursor) => !aheadOf(cursor, changes).some(isPending));
-    // What showed no change by now shows none: the witness changed its mind alone.
+    // Steps that match no change by now never will: only this witness changed.
     for (const cursor of done) {
       cursor.steps = [];
       if (cursor.direction === state) cursor.alone = undefined;
@@ -559,7 +562,7 @@ export class Timeline implements ObservationSink {
     return { now: this.#now, currentAt: this.#referenceCurrentAt(line) ?? this.#now };
   }
 
-  /** What was so until then, by the references of the line and of all that it covers. */
+  /** Until when the references of the line, and of all that it covers, are complete. */
   #referenceCurrentAt(line: Line): MonotonicMs | undefined {
     const { service } = line.endpoint;
     const isOfPod = line.endpoint.podUid !== undefined;

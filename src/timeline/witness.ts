@@ -1,6 +1,6 @@
-// Who shows changes. A witness stands at one hop (a cluster's pod watch, its published endpoints, a
-// copy in an access cluster, one proxy replica) and reports when an endpoint appears or vanishes
-// there. All reports carry times of one monotonic clock, the observer's.
+// Sources of observations. A witness stands at one hop (a cluster's pod watch, its published
+// endpoints, a copy in an access cluster, one proxy replica) and reports when an endpoint appears
+// or vanishes there. All reports carry times of one monotonic clock, the observer's.
 import type { MonotonicMs, WallMs } from "../environment/clock.ts";
 
 export type Hop = "pod" | "published" | "synced" | "routed" | "traffic";
@@ -24,7 +24,9 @@ export interface ServiceRef {
 }
 
 export interface UnfollowedService extends ServiceRef {
-  /** What it has shown counts no more: it does not come back, or begins anew if it does. */
+  /**
+   * Its earlier steps no longer count: it does not come back, or starts from nothing if it does.
+   */
   readonly forGood?: true;
   /** The service itself is gone: its cluster's own watches still say that nothing is left of it. */
   readonly isGone?: true;
@@ -50,7 +52,7 @@ export interface WitnessedEndpoint extends ServiceRef {
 /** When it happened by the cluster's own clock, in whole seconds. */
 export interface ClusterStamp {
   readonly at: WallMs;
-  /** Whose clock it was: a node, or the API server where it is empty. */
+  /** The owner of the clock: a node, or the API server where it is empty. */
   readonly by: string;
 }
 

@@ -2,14 +2,12 @@
 // saved files alone: each lost request of the stock side as the ledger has it, and on the hop that the
 // incident makes late.
 import { describe, expect, test } from "vitest";
-import {
-  type FightSettings,
-  playFight,
-} from "../../src/lab/incidents/apiserver-fight/apiserver-fight-play.ts";
-import { playFlaps } from "../../src/lab/incidents/heartbeat-flap/heartbeat-flap.ts";
-import { playResyncStorm } from "../../src/lab/incidents/resync-storm/resync-storm.ts";
+import { playFight } from "../../src/lab/incidents/apiserver-fight/play.ts";
+import type { FightSettings } from "../../src/lab/incidents/apiserver-fight/settings.ts";
+import { playFlaps } from "../../src/lab/incidents/heartbeat-flap/play.ts";
+import { playResyncStorm } from "../../src/lab/incidents/resync-storm/play.ts";
 import type { OpenStage } from "../../src/lab/incidents/stage.ts";
-import { playThrottledController } from "../../src/lab/incidents/throttled-controller/throttled-controller.ts";
+import { playThrottledController } from "../../src/lab/incidents/throttled-controller/play.ts";
 import { VirtualStages } from "../../src/lab/incidents/virtual-stage.ts";
 import { Recording } from "../../src/lab/saved/recording.ts";
 import { isThorough } from "../../src/simulation/seeds.ts";
@@ -18,7 +16,9 @@ import { expectJudged, type JudgedFolder } from "./ledger-judge.ts";
 
 const folder = "/saved";
 
-/** What came of each stage, stock's side; of Lockstep's only that no verdict is wrong. */
+/**
+ * The verdicts of each stage on the stock side; on Lockstep's side, only that no verdict is wrong.
+ */
 async function judged(
   play: (open: OpenStage) => Promise<unknown>,
   seed = 1,
@@ -83,7 +83,7 @@ describe.runIf(isThorough(process.env))("at length", () => {
       raised: undefined,
     };
     const [result] = await judged((open) =>
-      playResyncStorm(open, { fix: false, cluster: () => cluster }),
+      playResyncStorm(open, { fix: false, settings: () => cluster }),
     );
     const { lost = 0, logged, blamed } = result ?? {};
     expect(lost).toBeGreaterThan(10);
@@ -91,7 +91,7 @@ describe.runIf(isThorough(process.env))("at length", () => {
     expect(blamed).toEqual({ "published late": lost });
   });
 
-  test("a node that dies unheard: shown late", async () => {
+  test("a node that dies without a report: shown late", async () => {
     const late = {
       profile: "1.7",
       gaps: { status: { minMs: 20_000, maxMs: 50_000 } },

@@ -1,14 +1,14 @@
-// Judges `lockstep blame` by what was really true: its verdicts come from the files that an incident
-// saved, through the command as somebody would type it; what to expect of each lost request comes
-// from the ledger and from nothing else.
+// Compares the verdicts of `lockstep blame` with the ledger. The verdicts come from the files that
+// an incident saved, through the real command. The expected cause of each lost request comes only
+// from the ledger.
 import { expect } from "vitest";
 import { lengthOf, type Span } from "../../src/blame/span.ts";
 import { staleCauses } from "../../src/blame/verdict.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Environment } from "../../src/environment/environment.ts";
-import { RecordedTerminal } from "../../src/environment/recorded-terminal.contract.ts";
 import { isRecord, listAt, optionalString, requiredString } from "../../src/kube/kinds/fields.ts";
 import type { LostRequest, LostTry } from "../../src/lab/traffic/lost-request.ts";
+import { RecordedTerminal } from "../terminal/recorded-terminal.ts";
 
 /** With how many requests each cause was blamed. */
 export type Blamed = Readonly<Record<string, number>>;

@@ -90,7 +90,7 @@ function recordOverKill(seed: number): Promise<void> {
     expect(reader.counts.unreadable).toBeLessThanOrEqual(1);
     const spells = spellsOf(ledger);
     const known = spells.filter(({ podUid }) => evidence.lives.byUid(podUid) !== undefined);
-    // Only pods that were born and died while nobody recorded, or before the older file, are missing.
+    // Only pods that were born and died between recordings, or before the older file, are missing.
     expect(known.length).toBeGreaterThanOrEqual(8);
     for (const { address, podUid, until } of known) {
       const life = evidence.lives.byUid(podUid);

@@ -6,13 +6,13 @@ import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import { Klog } from "../../src/components/klog.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
-import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { runControllerManager } from "../../src/lab/controllers/kube-controllers.ts";
 import { Kubelet } from "../../src/lab/kubelet/kubelet.ts";
 import type { Ledger } from "../../src/lab/kubelet/ledger.ts";
 import { PodAddresses } from "../../src/lab/kubelet/pod-addresses.ts";
 import { PodLogBook } from "../../src/lab/kubelet/pod-log-book.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
+import { TestServer } from "../reflector/reflector-servers.ts";
 import { type PodRecord, PodRecords } from "./pod-records.ts";
 
 export interface SoakClusterOptions {

@@ -16,7 +16,6 @@ import { ingressKind } from "../../src/kube/kinds/ingress.ts";
 import { leaseKind } from "../../src/kube/kinds/lease.ts";
 import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
 import { defaultElectionTimes } from "../../src/kube/leader/leader-rules.ts";
-import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { rewriteAfterMs } from "../../src/outputs/status/status-writer.ts";
 import {
   applyFaultPlan,
@@ -29,6 +28,7 @@ import { forEachSeed } from "../../src/simulation/seeds.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { IngressSource } from "../../src/sources/ingress-source.ts";
 import { down } from "../reflector/reflector-server-faults.ts";
+import { TestServer } from "../reflector/reflector-servers.ts";
 
 const names: readonly string[] = ["one", "two", "three"];
 const api = "api";

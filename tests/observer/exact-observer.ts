@@ -3,7 +3,7 @@
 // observer's own messages take no time, so that it hears of a change in the instant of its commit;
 // what all other machines send takes as long as ever.
 import { expect } from "vitest";
-import { replicaNames } from "../../src/lab/incidents/ingress-sides.ts";
+import { replicaNames } from "../../src/lab/comparison/side.ts";
 import type { ObserverAccuracy } from "../../src/lab/observed/observer-accuracy.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import type { Hop } from "../../src/timeline/witness.ts";

@@ -3,14 +3,11 @@
 // was there from the beginning; these were not.
 import { describe, expect, test } from "vitest";
 import { allIncidents } from "../../src/lab/incidents/all-incidents.ts";
-import { playFight } from "../../src/lab/incidents/apiserver-fight/apiserver-fight-play.ts";
-import { playGhostLeader } from "../../src/lab/incidents/ghost-leader/ghost-leader.ts";
-import {
-  playDeadNode,
-  playFlappingShop,
-} from "../../src/lab/incidents/heartbeat-flap/heartbeat-flap-scene.ts";
-import { playResyncStorm } from "../../src/lab/incidents/resync-storm/resync-storm.ts";
-import { playThrottledController } from "../../src/lab/incidents/throttled-controller/throttled-controller.ts";
+import { playFight } from "../../src/lab/incidents/apiserver-fight/play.ts";
+import { playGhostLeader } from "../../src/lab/incidents/ghost-leader/play.ts";
+import { playDeadNode, playFlappingShop } from "../../src/lab/incidents/heartbeat-flap/play.ts";
+import { playResyncStorm } from "../../src/lab/incidents/resync-storm/play.ts";
+import { playThrottledController } from "../../src/lab/incidents/throttled-controller/play.ts";
 import { forEachSeed, isThorough } from "../../src/simulation/seeds.ts";
 import { judgeStarts, type StartedIncident } from "./late-starts.ts";
 import type { Judged } from "./started-observer.ts";
@@ -37,7 +34,7 @@ const storm: StartedIncident = {
   play: (stage) =>
     playResyncStorm((play) => play(stage), {
       fix: false,
-      cluster: () => ({
+      settings: () => ({
         services: 18,
         headless: 15,
         limits: { workers: 2, qps: 0.8, burst: 2 },

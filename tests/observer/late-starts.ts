@@ -2,7 +2,7 @@
 // same truth. Most moments of a play are quiet, so some start soon after a disagreement began.
 import { type Random, randomBetween } from "../../src/environment/random.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
-import type { Invitation, Stage } from "../../src/lab/incidents/stage.ts";
+import type { ObservablePlay, Stage } from "../../src/lab/incidents/stage.ts";
 import { VirtualStages } from "../../src/lab/incidents/virtual-stage.ts";
 import type { PublishedForm } from "../../src/sources/published-form.ts";
 import { withoutDistance } from "./exact-observer.ts";
@@ -42,7 +42,7 @@ class LateStarts {
   readonly #random: Random;
   readonly #observers: StartedObserver[] = [];
   readonly #running: Promise<void>[] = [];
-  #invitation: Invitation | undefined;
+  #observed: ObservablePlay | undefined;
   #nextMs = 0;
   #isOver = false;
 
@@ -55,8 +55,8 @@ class LateStarts {
   }
 
   /** From now on the cluster can be observed, for so long. */
-  open(invitation: Invitation, lastsMs: number): void {
-    this.#invitation = invitation;
+  open(observed: ObservablePlay, lastsMs: number): void {
+    this.#observed = observed;
     for (let count = 0; count < anyMoments; count += 1) {
       this.#running.push(this.#start(randomBetween(this.#random, 0, lastsMs), () => true));
     }
@@ -76,7 +76,7 @@ class LateStarts {
   /** A disagreement has begun: some observers start while it may last. */
   #startSoon(): void {
     const nowMs = this.#stage.now();
-    if (this.#invitation === undefined || nowMs < this.#nextMs) return;
+    if (this.#observed === undefined || nowMs < this.#nextMs) return;
     this.#nextMs = nowMs + randomBetween(this.#random, 0, apartMs);
     for (let count = 0; count < atOnce; count += 1) {
       const afterMs = this.#random.next() * randomBetween(this.#random, 0, sinceBeganMs);
@@ -87,19 +87,19 @@ class LateStarts {
   async #start(afterMs: number, isWanted: () => boolean): Promise<void> {
     await this.#stage.sleep(afterMs);
     const isFull = this.#observers.length >= observersMax;
-    const invitation = this.#invitation;
-    if (invitation === undefined || this.#isOver || isFull || !isWanted()) return;
+    const observed = this.#observed;
+    if (observed === undefined || this.#isOver || isFull || !isWanted()) return;
     const observer = new StartedObserver({
       ...this.#stage.environmentOf("late-observer"),
       // From this machine a request takes no time.
       client: new HttpKubeClient({
         ...this.#stage.environmentOf("user"),
-        cluster: invitation.access,
+        cluster: observed.access,
         userAgent: "late-observer",
       }),
       cluster,
       truth: this.truth,
-      asked: this.#random.next() < askingShare ? invitation.proxies : [],
+      asked: this.#random.next() < askingShare ? observed.proxies : [],
     });
     this.#observers.push(observer);
     await observer.run();
@@ -119,7 +119,7 @@ export async function judgeStarts(
     await play({
       ...stage,
       truth: starts.truth,
-      invite: (invitation) => starts.open(invitation, lastsMs),
+      onObservable: (observed) => starts.open(observed, lastsMs),
       // Called when a play is over and nothing has been cleared away yet.
       accuracy: { add: () => starts.end() },
     });

@@ -3,7 +3,6 @@ import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import { Evidence } from "../../src/blame/evidence.ts";
 import { RecordingReader } from "../../src/blame/recording-reader.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
-import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { Observer } from "../../src/observe/observer.ts";
 import { ObserverTape } from "../../src/recording/observer-tape.ts";
 import {
@@ -12,6 +11,7 @@ import {
   runLine,
 } from "../../src/recording/recording-line.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import { TestServer } from "../reflector/reflector-servers.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 

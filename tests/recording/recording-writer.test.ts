@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { at, pod } from "../../src/blame/blame-world.contract.ts";
 import { Evidence } from "../../src/blame/evidence.ts";
 import { RecordingReader } from "../../src/blame/recording-reader.ts";
 import { type Files, FilesError } from "../../src/environment/files.ts";
@@ -8,6 +7,7 @@ import { changeLine, listedLine } from "../../src/recording/recording-line.ts";
 import { RecordingWriter } from "../../src/recording/recording-writer.ts";
 import { recordedRun } from "../../src/recording/watched-run.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import { at, pod } from "../blame/blame-world.ts";
 
 const path = "/pods.jsonl";
 

@@ -4,12 +4,12 @@
 
 import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import { deadPeerMs } from "../../src/environment/network.ts";
-import { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { type FaultPlan, printFaultPlan } from "../../src/simulation/faults.ts";
 import { uniformLatency } from "../../src/simulation/network/link.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { Observed, type ObservedOptions } from "./reflector-observed.ts";
 import { violation } from "./reflector-properties.ts";
+import { TestServer } from "./reflector-servers.ts";
 import { Writers } from "./reflector-writers.ts";
 
 export interface ClusterOptions {
@@ -125,7 +125,7 @@ export class Cluster {
     );
   }
 
-  /** With several servers, since when the last of them cannot be heard. */
+  /** With several servers, since when the last of them is unreachable. */
   #unreachableSince({ options }: Observed): number | undefined {
     const since = options.servers.map((server) => this.#silentSince(options.host, server));
     return since.reduce((latest, one) =>
@@ -139,7 +139,7 @@ export class Cluster {
     if (closedSinceMs !== undefined || downSinceMs === undefined) {
       return closedSinceMs;
     }
-    // What the server sent before arrives as soon as messages pass, and so does the news of its end.
+    // Earlier data of the server, and the news of its end, arrive as soon as messages pass.
     const openSinceMs = this.#openSince.get(`${host} ${server.name}`) ?? 0;
     return Math.max(downSinceMs, openSinceMs) + longestLatencyMs;
   }
@@ -149,7 +149,8 @@ export class Cluster {
     const [client, machine] = [network.machine(host), network.machine(server.name)];
     const there = network.link(client, machine).partitionedSinceMs ?? Number.POSITIVE_INFINITY;
     const back = network.link(machine, client).partitionedSinceMs ?? Number.POSITIVE_INFINITY;
-    // Who does not reach the server still hears it, until the connection counts as dead.
+    // A client that cannot reach the server still receives from it, until the connection counts as
+    // dead.
     const closedSinceMs = Math.min(there + deadPeerMs, back);
     return closedSinceMs === Number.POSITIVE_INFINITY ? undefined : closedSinceMs;
   }

@@ -1,5 +1,5 @@
-// One reflector under observation, with the truth about its collection and with everything it told
-// its handlers.
+// One reflector under observation, with the truth about its collection and with everything it
+// delivered to its handlers.
 
 import { endpointSliceKind as storedSlices } from "../../src/apiserver/kinds/endpoint-slice.ts";
 import { nodeKind as storedNodes } from "../../src/apiserver/kinds/node.ts";
@@ -14,9 +14,9 @@ import { nodeKind } from "../../src/kube/kinds/node.ts";
 import { podKind } from "../../src/kube/kinds/pod.ts";
 import { Reflector } from "../../src/kube/reflector/reflector.ts";
 import { listPageSize } from "../../src/kube/reflector/reflector-request.ts";
-import type { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import { compareResourceVersions } from "../../src/kube/reflector/resource-version.ts";
 import type { Change } from "../../src/kube/store/store-change.ts";
+import type { TestServer } from "./reflector-servers.ts";
 import { Truth } from "./reflector-truth.ts";
 import { stayingPrefix } from "./reflector-writers.ts";
 
@@ -52,12 +52,12 @@ export class Observed {
   readonly options: ObservedOptions;
   readonly truth: Truth;
   readonly reflector: Reflector<Projected>;
-  /** What the deliveries say is in the store. */
+  /** The store's content, rebuilt from the deliveries. */
   readonly replayed = new Map<string, Projected>();
-  /** What was wrong with a delivery, as it happened. */
+  /** Wrong deliveries, in the order in which they happened. */
   readonly wrongDeliveries: string[] = [];
   /** The newest version that was delivered of each key, deletions included. */
-  readonly #delivered = new Map<string, string>();
+  readonly #newest = new Map<string, string>();
 
   constructor(options: ObservedOptions) {
     const { environment, kind, namespace, app, storage, host, name, witness } = options;
@@ -78,7 +78,7 @@ export class Observed {
       ...(namespace === undefined ? {} : { namespace }),
       ...(app === undefined ? {} : { labelSelector: `app=${app}` }),
       indexes: {},
-      handlers: [(change) => this.#heard(change)],
+      handlers: [(change) => this.#onDelivery(change)],
       initialList: options.initialList,
       clock,
       timers,
@@ -87,7 +87,7 @@ export class Observed {
     });
   }
 
-  /** What of the staying objects is not in the store. */
+  /** The staying objects that the store lacks. */
   missing(): readonly string[] {
     const staying = [...this.truth.latest().keys()].filter((key) => key.includes(stayingPrefix));
     const held = new Set([...this.reflector.store].map((object) => objectKey(object.metadata)));
@@ -106,7 +106,7 @@ export class Observed {
     );
   }
 
-  #heard(change: Change<Projected>): void {
+  #onDelivery(change: Change<Projected>): void {
     const key = objectKey(change.object.metadata);
     const problem = this.#problemWith(key, change);
     if (problem !== undefined) {
@@ -115,7 +115,7 @@ export class Observed {
         `${change.type} ${key}@${resourceVersion} by ${change.learntBy}: ${problem}`,
       );
     }
-    this.#delivered.set(key, change.object.metadata.resourceVersion);
+    this.#newest.set(key, change.object.metadata.resourceVersion);
     if (change.type === "deleted") {
       this.replayed.delete(key);
     } else {
@@ -129,7 +129,7 @@ export class Observed {
   /** Why this cannot have followed what was delivered before. */
   #problemWith(key: string, change: Change<Projected>): string | undefined {
     const known = this.replayed.get(key);
-    const before = this.#delivered.get(key);
+    const before = this.#newest.get(key);
     const version = change.object.metadata.resourceVersion;
     if (change.type === "deleted" && change.finalStateUnknown) {
       return change.object === known ? undefined : `not what was there: ${versionOf(known)}`;

@@ -1,5 +1,5 @@
-// What must hold of a reflector at any instant, whatever goes wrong. Each property is one function
-// that says what is violated, in words, or nothing.
+// The properties of a reflector that must hold at any instant, under every fault. Each property is
+// a function that describes the violation, or returns nothing.
 import { isDeepStrictEqual } from "node:util";
 import { decodeRecord } from "../../src/apiserver/listwatch/encoded-object.ts";
 import type { StoredRecord } from "../../src/apiserver/storage/storage.ts";
@@ -12,7 +12,7 @@ import type { Observed } from "./reflector-observed.ts";
 
 export interface Situation {
   readonly nowMs: number;
-  /** Since when nothing of its servers can have been heard; undefined while it can. */
+  /** Since when no data of its servers can have arrived; undefined while it can. */
   readonly unreachableSinceMs: number | undefined;
 }
 
@@ -36,7 +36,7 @@ export function blindForMs(observed: Observed, nowMs: number): number {
   return missedAtMs === undefined ? 0 : nowMs - missedAtMs;
 }
 
-/** What the store does not hold as the storage has it now, to the last field. */
+/** Objects in the store that differ from the storage in any field. */
 export function contentProblem(observed: Observed): string | undefined {
   const { reflector, truth, options } = observed;
   const held = new Map([...reflector.store].map((one) => [objectKey(one.metadata), one]));
@@ -53,7 +53,7 @@ const alwaysTrue: Readonly<Record<string, Property>> = {
   /** Every version once, in order, and nothing out of the blue. */
   deliveriesAreInOrder: ({ wrongDeliveries }) => wrongDeliveries[0],
 
-  /** Who applied all that was delivered has what the store has. */
+  /** Applying all deliveries gives the content of the store. */
   deliveriesMakeTheStore: ({ reflector, replayed }) => {
     const stored = new Map([...reflector.store].map((one) => [objectKey(one.metadata), one]));
     const wrong = [...new Set([...stored.keys(), ...replayed.keys()])].find(
@@ -70,13 +70,13 @@ const alwaysTrue: Readonly<Record<string, Property>> = {
     return problem && `the store is not what was true at ${resourceVersion}: ${problem}`;
   },
 
-  /** What has been there all the time is there through every list. */
+  /** Objects that always exist are in the store through every list. */
   nothingIsMissing: (observed) => {
     const missing = observed.reflector.synced ? observed.missing() : [];
     return missing.length === 0 ? undefined : `${missing.join()} is missing from a synced store`;
   },
 
-  /** What it says about how current it is is true. */
+  /** The reported freshness is true. */
   currencyIsTrue: (observed) => {
     const { currentAtMs } = observed.reflector.freshness();
     const unseen = currentAtMs === undefined ? undefined : unseenAt(observed, currentAtMs);

@@ -7,7 +7,6 @@ import { randomBetween } from "../../src/environment/random.ts";
 import { backoffBaseMs, backoffMaxMs } from "../../src/kube/reflector/backoff.ts";
 import { behindAfterMs, lastChanceMs } from "../../src/kube/reflector/reflector-guard.ts";
 import { quorumReadEveryMs } from "../../src/kube/reflector/reflector-prover.ts";
-import type { TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import {
   failuresBeforeRelist,
   versionTooLargeRetryMs,
@@ -25,6 +24,7 @@ import {
   longestRetryAfterSeconds,
   stalledWatches,
 } from "./reflector-server-faults.ts";
+import type { TestServer } from "./reflector-servers.ts";
 
 /** Some requests and the half-dozen pages of a list, one after the other between continents. */
 const healthyLagMs = 8_000;

@@ -1,10 +1,10 @@
-// What can go wrong with API servers, as entries of a fault plan. The network's own faults are in
+// Faults of API servers, as entries of a fault plan. The network's own faults are in
 // `src/simulation/faults.ts`.
 import { type Random, randomBetween } from "../../src/environment/random.ts";
-import type { Departure, TestServer } from "../../src/kube/reflector/reflector-servers.contract.ts";
 import type { Fault } from "../../src/simulation/faults.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import { logBetween, pick } from "./reflector-pick.ts";
+import type { Departure, TestServer } from "./reflector-servers.ts";
 
 export interface ServerFaultsOptions {
   readonly servers: readonly TestServer[];
@@ -132,7 +132,7 @@ export function laggingCache(server: TestServer, lagMs: number): Effect {
   };
 }
 
-/** What it has when it comes back is all it knows for a long time. */
+/** Its state at the restart stays its newest for a long time. */
 function laggingRestart(random: Random, server: TestServer): Effect {
   const { describe, ...restart } = down(server, pick(random, departures));
   const downMs = logBetween(random, durationsMs.shortest, longestRestartMs);

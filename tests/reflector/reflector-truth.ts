@@ -1,5 +1,5 @@
-// What was true of one collection, at every revision and every instant, as the storage itself tells
-// it. It is what a reflector's store and its claims are compared with.
+// The truth about one collection, at every revision and every instant, from the storage itself. A
+// reflector's store and its claims are compared with it.
 import type { KubeObject } from "../../src/apiserver/kube-object.ts";
 import { decodeRecord } from "../../src/apiserver/listwatch/encoded-object.ts";
 import type { Storage, StoredRecord } from "../../src/apiserver/storage/storage.ts";
@@ -52,7 +52,7 @@ export class Truth {
     return this.#steps.keys();
   }
 
-  /** What there was at a revision. */
+  /** The collection at a revision. */
   at(revision: number): ReadonlyMap<string, StoredRecord> {
     const state = new Map<string, StoredRecord>();
     for (const [key, steps] of this.#steps) {
@@ -64,7 +64,7 @@ export class Truth {
     return state;
   }
 
-  /** What there is now. */
+  /** The collection now. */
   latest(): ReadonlyMap<string, StoredRecord> {
     return this.at(Number.POSITIVE_INFINITY);
   }

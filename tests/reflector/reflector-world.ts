@@ -27,8 +27,8 @@ export interface ReflectorWorld {
   readonly server: ScriptedServer;
   readonly reflector: Reflector<Pod, "node">;
   readonly registry: Registry;
-  /** What the handler heard, in words: `added web-0@3 by list`. */
-  readonly heard: string[];
+  /** The deliveries to the handler as texts: `added web-0@3 by list`. */
+  readonly delivered: string[];
 }
 
 export function reflectorWorld(
@@ -40,14 +40,14 @@ export function reflectorWorld(
     await simulation.host("api").network.listen({ host: "api", port: 80 }, server.handle);
     const client = clientOf(simulation, "api");
     const registry = new Registry();
-    const heard: string[] = [];
+    const delivered: string[] = [];
     const { clock, timers, random, log } = simulation.host("lockstep");
     const reflector = new Reflector<Pod, "node">({
       kind: podKind,
       client,
       cluster: "c1",
       indexes: { node: (pod) => pod.nodeName },
-      handlers: [(change) => void heard.push(describe(change))],
+      handlers: [(change) => void delivered.push(describe(change))],
       metrics: registry,
       clock,
       timers,
@@ -55,7 +55,7 @@ export function reflectorWorld(
       log,
       ...options,
     });
-    await run({ simulation, server, reflector, registry, heard });
+    await run({ simulation, server, reflector, registry, delivered });
     await reflector.stop();
   });
 }
@@ -100,7 +100,7 @@ export class ScriptedServer {
     return this.requests.filter((request) => request.kind === kind);
   }
 
-  /** Something else in the cluster changed: the version rises and no watch of pods is told. */
+  /** An object of another kind changed: the version rises and no watch of pods gets an event. */
   touchOther(): void {
     this.#version += 1;
   }

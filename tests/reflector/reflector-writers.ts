@@ -1,6 +1,6 @@
-// Everybody else in a cluster. They create, change, relabel, delete and recreate objects under few
-// names, now and then many at once, and write straight to the storage, as other API servers would.
-// Objects called `stays-…` are there from the beginning and never leave.
+// The other writers in a cluster. They create, change, relabel, delete and recreate objects under
+// few names, now and then many at once. They write directly to the storage, as other API servers
+// would. Objects called `stays-…` exist from the beginning and are never deleted.
 
 import { endpointSliceKind } from "../../src/apiserver/kinds/endpoint-slice.ts";
 import { nodeKind } from "../../src/apiserver/kinds/node.ts";
@@ -22,7 +22,9 @@ export const appLabels: readonly [string, ...string[]] = ["web", "db"];
 const writtenKinds = [podKind, endpointSliceKind, nodeKind] as const;
 export type WrittenKind = (typeof writtenKinds)[number];
 
-/** How often each is written: pods most, nodes seldom, and sometimes something nobody watches. */
+/**
+ * How often each is written: pods most, nodes seldom, and sometimes a kind that no test watches.
+ */
 const targets: readonly (WrittenKind | "elsewhere")[] = [
   podKind,
   podKind,
@@ -114,7 +116,7 @@ export class Writers {
     }
   }
 
-  /** Creates the object, or gives it a new version, which is the same object to everybody. */
+  /** Creates the object, or gives it a new version; the object stays the same. */
   async #put(kind: WrittenKind, desired: KubeObject): Promise<void> {
     const { storage } = this.#options;
     const key = storageKeyOf(kind, desired);

@@ -150,7 +150,7 @@ export function inCluster(words: FactsInWords = {}): ServiceInCluster {
       watch: words.podWatch ?? freshWatch,
       pods,
       gone: departures(words),
-      sharers: sharersAmong([...(words.pods ?? []), ...(words.strangers ?? [])]),
+      addressClaimants: claimantsAmong([...(words.pods ?? []), ...(words.strangers ?? [])]),
     },
     published: {
       watch: words.publishedWatch ?? freshWatch,
@@ -170,7 +170,7 @@ function departures({ gone = [], lost = [] }: FactsInWords): ReadonlyMap<string,
 }
 
 /** Every address that more than one pod, or another service's, has. */
-function sharersAmong(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
+function claimantsAmong(pods: readonly Pod[]): ReadonlyMap<string, readonly Pod[]> {
   const at = new Map<string, Pod[]>();
   for (const one of pods) at.set(one.podIP, [...(at.get(one.podIP) ?? []), one]);
   return at;

@@ -17,6 +17,7 @@ import { rbacGroup } from "../kinds/rbac.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import { notFound } from "../listwatch/refusals.ts";
 import type { Backend, Target } from "../verbs/backend.ts";
+import { allow, type RequestContext } from "../verbs/request-context.ts";
 import type { Attributes } from "./attributes.ts";
 import { Authenticator } from "./authenticator.ts";
 import { type AuthorizationMode, Authorizer } from "./authorizer.ts";
@@ -111,16 +112,12 @@ export class AccessControl {
     if (!decision.allowed) throw forbidden(access, decision.reason);
   }
 
-  /** For writes of roles and bindings: a backend that lets nobody give what he does not have. */
-  guardedBackend(user: User, call: RoleWriteCall): Backend | undefined {
+  /** Admission of one write: a role or binding must not grant more than the user holds. */
+  admission(user: User, call: RoleWriteCall): RequestContext["admit"] {
     const { kind, namespace = "", name = "" } = call;
-    if (!this.isGuarded || kind.group !== rbacGroup) return undefined;
-    const { backend } = this.#options;
+    if (!this.isGuarded || kind.group !== rbacGroup) return allow;
     const write = { authorizer: this.authorizer, user, kind, namespace, name };
-    return {
-      ...backend,
-      admit: (object, current) => refuseEscalation({ ...write, object, current }),
-    };
+    return (object, current) => refuseEscalation({ ...write, object, current });
   }
 
   /** Answers `serviceaccounts/token`. */

@@ -1,6 +1,5 @@
-// The roles and bindings that are there from the first moment: what the components of a cluster and
-// its users may do. An object somebody has changed is left as it is; one that is missing comes back
-// when a server starts.
+// The roles and bindings every cluster starts with: the permissions of its components and of its
+// usual users. A server that starts creates those that are missing and leaves changed ones alone.
 import { ApiError } from "../api-error.ts";
 import type { JsonObject } from "../kinds/fields.ts";
 import {
@@ -13,7 +12,8 @@ import {
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import type { Backend } from "../verbs/backend.ts";
 import { createObject } from "../verbs/create.ts";
-import { bootstrapBindings, bootstrapRoles } from "./bootstrap-roles.generated.ts";
+import { serverContext } from "../verbs/request-context.ts";
+import table from "./bootstrap-roles.json" with { type: "json" };
 
 export interface BootstrapRole {
   readonly name: string;
@@ -36,15 +36,23 @@ export interface BootstrapBinding {
   readonly subjects: readonly string[];
 }
 
+/** Made by scripts/generate-bootstrap-roles.mjs from a real server. */
+const { roles, bindings }: BootstrapTable = table;
+
 const aggregationLabel = (name: string): string => `${rbacGroup}/aggregate-to-${name}`;
+
+interface BootstrapTable {
+  readonly roles: readonly BootstrapRole[];
+  readonly bindings: readonly BootstrapBinding[];
+}
 
 /** Another server on the same storage may be doing the same. */
 export async function ensureBootstrapPolicy(backend: Backend): Promise<void> {
-  for (const role of bootstrapRoles) {
+  for (const role of roles) {
     const kind = role.namespace === undefined ? clusterRoleKind : roleKind;
     await ensure(backend, kind, role, roleFields(role));
   }
-  for (const binding of bootstrapBindings) {
+  for (const binding of bindings) {
     const kind = binding.namespace === undefined ? clusterRoleBindingKind : roleBindingKind;
     await ensure(backend, kind, binding, bindingFields(binding));
   }
@@ -76,7 +84,7 @@ async function ensure(
   const metadata = { name, labels, annotations };
   const object = { apiVersion: groupVersion(kind), kind: kind.kind, metadata, ...fields };
   try {
-    await createObject(backend, { kind, namespace, object, dryRun: false });
+    await createObject(backend, serverContext, { kind, namespace, object });
   } catch (error) {
     if (!(error instanceof ApiError) || error.reason !== "AlreadyExists") throw error;
   }

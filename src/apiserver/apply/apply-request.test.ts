@@ -1,5 +1,5 @@
-// Server-side apply and the record of who wrote what, as clients see them. What is expected here is
-// what a kube-apiserver 1.36 answers; e2e/real/apply-cases.ts asks one.
+// Server-side apply and managed fields over HTTP. The expected answers are those of a
+// kube-apiserver 1.36; e2e/real/apply-cases.ts compares with one.
 import { describe, expect, test } from "vitest";
 import {
   type ApiWorld,
@@ -57,7 +57,7 @@ function tracked(world: ApiWorld): Tracked {
   };
 }
 
-/** Each owner on a line: name, what it does, seconds since the world began, its fields. */
+/** A line per entry: manager, operation, seconds since the start of the world, fields. */
 function owners({ json }: Reply): string[] {
   return listAt(json, "metadata", "managedFields").map((entry) => {
     const time = textAt(entry, "time");
@@ -70,7 +70,7 @@ function owners({ json }: Reply): string[] {
 }
 
 describe("server-side apply", () => {
-  test("creates, changes, and removes what is no longer mentioned", () =>
+  test("creates and changes an object, and removes fields that are no longer applied", () =>
     inTrackedWorld(async ({ apply, simulation }) => {
       const created = await apply(map, "one", configMap({ a: "1", b: "2" }));
       expect([created.status, owners(created)]).toEqual([
@@ -86,14 +86,14 @@ describe("server-side apply", () => {
       ]);
     }));
 
-  test("writes nothing when nothing changes", () =>
+  test("writes nothing if nothing changes", () =>
     inTrackedWorld(async ({ apply, simulation }) => {
       const first = await apply(map, "one", configMap({ a: "1" }));
       await simulation.sleep(5_000);
       expect((await apply(map, "one", configMap({ a: "1" }))).json).toEqual(first.json);
     }));
 
-  test("writes nothing when what it changes is not kept", () =>
+  test("writes nothing if the server drops the change", () =>
     inTrackedWorld(async ({ apply, simulation }) => {
       const first = await apply(map, "one", configMap({}));
       await simulation.sleep(5_000);
@@ -103,7 +103,7 @@ describe("server-side apply", () => {
       ]);
     }));
 
-  test("refuses to take fields from others, and takes them by force", () =>
+  test("conflicts with other owners, and takes their fields with force", () =>
     inTrackedWorld(async ({ apply, call }) => {
       await call("POST", maps, configMap({ a: "1", b: "2" }), {
         headers: { "user-agent": "kubectl/v1.36.0 (linux)" },
@@ -137,7 +137,7 @@ describe("server-side apply", () => {
       ]);
     }));
 
-  test("lets several own what they agree on, and removes it with the last of them", () =>
+  test("shares a field that has the same value, and removes it with its last owner", () =>
     inTrackedWorld(async ({ apply }) => {
       await apply(map, "one", configMap({ a: "1", b: "2" }));
       const shared = await apply(map, "two", configMap({ a: "1" }));
@@ -154,7 +154,7 @@ describe("server-side apply", () => {
       ]);
     }));
 
-  test("matches list items by their keys, defaults of the keys included", () =>
+  test("matches list items by their keys, including defaults of keys", () =>
     inTrackedWorld(async ({ apply }) => {
       const http = { containerPort: 80 };
       const dns = { containerPort: 53, protocol: "UDP" };
@@ -183,7 +183,7 @@ describe("server-side apply", () => {
       ]);
     }));
 
-  test("keeps status and spec apart", () =>
+  test("changes either status or spec", () =>
     inTrackedWorld(async ({ apply, call }) => {
       await apply(deployment, "one", { ...deploymentOf({}), status: { replicas: 3 } });
       await apply(`${deployment}/status`, "two", {
@@ -202,7 +202,7 @@ describe("server-side apply", () => {
       ]);
     }));
 
-  test("hands the number of replicas over through the scale subresource", () =>
+  test("transfers spec.replicas through the scale subresource", () =>
     inTrackedWorld(async ({ apply, call, patch }) => {
       await apply(deployment, "one", deploymentOf({ replicas: 1 }));
       await patch(`${deployment}/scale`, "scaler", { spec: { replicas: 4 } });
@@ -221,7 +221,7 @@ describe("server-side apply", () => {
       );
     }));
 
-  test("takes over what kubectl applied by its client-side form, and keeps its note", () =>
+  test("takes over the fields of a client-side kubectl apply, and updates its annotation", () =>
     inTrackedWorld(async ({ apply, call }) => {
       const note = "kubectl.kubernetes.io/last-applied-configuration";
       const before = configMap({ a: "1", b: "2" });
@@ -256,7 +256,7 @@ describe("server-side apply", () => {
       expect((await call("GET", map)).status).toBe(404);
     }));
 
-  test("warns of repeated keys or, if the client is strict, refuses them", () =>
+  test("warns of repeated keys, and refuses them with strict validation", () =>
     inTrackedWorld(async ({ apply }) => {
       const yaml =
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: one\n  a: two\n";
@@ -340,7 +340,7 @@ describe("server-side apply", () => {
       ],
     ],
   ];
-  test("refuses what does not fit, in the words of the real server", () =>
+  test("refuses invalid configurations with the messages of the real server", () =>
     inTrackedWorld(async ({ apply }) => {
       for (const [path, body, answer] of refusals) {
         const { status, json } = await apply(path, "one", body);
@@ -356,7 +356,7 @@ describe("server-side apply", () => {
       'fieldManager: Invalid value: "x\\ny": invalid character U+000A (at position 1)',
     ],
   ];
-  test("refuses an applier without a name, or with one that cannot be shown", () =>
+  test("refuses a missing or unprintable field manager", () =>
     inTrackedWorld(async ({ call }) => {
       const contentType = "application/apply-patch+yaml";
       for (const [query, message] of options) {
@@ -368,7 +368,7 @@ describe("server-side apply", () => {
       }
     }));
 
-  test("is needed for force", () =>
+  test("is the only patch that allows force", () =>
     inTrackedWorld(async ({ call }) => {
       const contentType = "application/merge-patch+json";
       const { json } = await call("PATCH", `${map}?force=true`, {}, { contentType });
@@ -379,8 +379,8 @@ describe("server-side apply", () => {
     }));
 });
 
-describe("the record of who wrote what", () => {
-  test("names those who create, replace and patch by what they say or their user agent", () =>
+describe("managedFields", () => {
+  test("name the manager by the fieldManager parameter or the user agent", () =>
     inTrackedWorld(async ({ call, patch, simulation }) => {
       const from = (agent: string) => ({ headers: { "user-agent": agent } });
       await call("POST", maps, configMap({ a: "1" }, { labels: { x: "y" } }), from("maker/1 (x)"));
@@ -395,7 +395,7 @@ describe("the record of who wrote what", () => {
       ]);
     }));
 
-  test("leaves out what nobody can own, and takes in what the server fills in", () =>
+  test("include defaults, and leave out fields that cannot have an owner", () =>
     inTrackedWorld(async ({ call }) => {
       const created = await call("POST", deployments, deploymentOf({}), {
         headers: { "user-agent": "maker" },
@@ -412,7 +412,7 @@ describe("the record of who wrote what", () => {
       ]);
     }));
 
-  test("is reset by an empty entry, and starts again with what was there before", () =>
+  test("are reset by an empty entry, and start again with before-first-apply", () =>
     inTrackedWorld(async ({ apply, call, patch }) => {
       await call("POST", maps, configMap({ a: "1" }));
       const reset = await patch(map, "patcher", { metadata: { managedFields: [{}] } });
@@ -424,7 +424,7 @@ describe("the record of who wrote what", () => {
       ]);
     }));
 
-  test("begins with the first apply where it is not kept from the start", () =>
+  test("begin with the first apply if they are not tracked from creation", () =>
     inApiWorld(async (world) => {
       const { apply, call } = tracked(world);
       const created = await call("POST", maps, configMap({ a: "1" }));
@@ -435,7 +435,7 @@ describe("the record of who wrote what", () => {
       ]);
     }));
 
-  test("keeps ten who updated and makes the older ones one", () =>
+  test("keep ten managers of updates and merge the older ones", () =>
     inTrackedWorld(async ({ call, patch, simulation }) => {
       await call("POST", maps, configMap({ first: "1" }), { headers: { "user-agent": "u00" } });
       for (let index = 1; index <= 11; index++) {
@@ -451,7 +451,7 @@ describe("the record of who wrote what", () => {
       ]);
     }));
 
-  test("believes clients that write it sensibly, and no others", () =>
+  test("can be set by clients, unless they are malformed", () =>
     inTrackedWorld(async ({ call, patch }) => {
       await call("POST", maps, configMap({ a: "1" }), { headers: { "user-agent": "maker" } });
       const entry = {
@@ -474,7 +474,7 @@ describe("the record of who wrote what", () => {
       expect(owners(forgotten)).toEqual(['p Update 0 {"f:data":{"f:b":{}}}']);
     }));
 
-  test("stays when a server's own parts write", () =>
+  test("do not change when the server itself writes", () =>
     inTrackedWorld(async ({ call }) => {
       await call("POST", "/api/v1/namespaces/default/pods", {
         apiVersion: "v1",

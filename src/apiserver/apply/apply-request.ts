@@ -1,14 +1,15 @@
-// PATCH with `application/apply-patch+yaml`: the body is what the client wants to be true of an
-// object and nothing else. It is laid over the object, which is made if there is none, and what the
-// client had applied before and no longer mentions goes.
+// PATCH with `application/apply-patch+yaml`: the body holds the fields that the client wants to set and
+// no others. They are merged into the object, which is created if it is absent. Fields that the client
+// applied before and that the body no longer has are removed.
 import type { IncomingRequest } from "../../environment/network.ts";
 import { parseYaml, YamlProblem } from "../../kube/yaml/yaml-document.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest, readBody } from "../decode/body.ts";
 import { conform } from "../decode/conform.ts";
-import { readFieldValidation } from "../decode/request-object.ts";
-import { goJsonType, SchemaTypeError } from "../decode/schema-type-error.ts";
+import { goJsonType } from "../decode/go-format.ts";
+import { SchemaTypeError } from "../decode/schema-type-error.ts";
 import type { ResourceRoute } from "../http/route.ts";
+import type { WriteOptions } from "../http/write-options.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject, type JsonObject, textAt } from "../kinds/fields.ts";
 import { groupVersion, qualifiedResource, type ResourceKind } from "../kinds/resource-kind.ts";
@@ -16,22 +17,20 @@ import type { KubeObject } from "../kube-object.ts";
 import { asKubeObject } from "../verbs/api-object.ts";
 import type { Backend } from "../verbs/backend.ts";
 import { createObject } from "../verbs/create.ts";
-import { readDryRun } from "../verbs/read-options.ts";
+import type { RequestContext } from "../verbs/request-context.ts";
 import { scaleKind, updateScale } from "../verbs/scale.ts";
 import { checkNameInBody } from "../verbs/status-answer.ts";
 import { updateObject } from "../verbs/update.ts";
 import { type FieldManagement, ownedScaleOf } from "./field-management.ts";
 import { type ApplyResult, gvkText, objectText } from "./field-ownership.ts";
 import { parentManagedFields } from "./scale-fields.ts";
-import { checkManagerName } from "./writer-name.ts";
 
 export const applyMediaType = "application/apply-patch+yaml";
 
 export interface ApplyCall {
   readonly route: ResourceRoute;
   readonly request: IncomingRequest;
-  /** Throws if the client may not make the object when there is none. */
-  readonly authorizeCreate: () => void;
+  readonly options: WriteOptions;
 }
 
 export interface AppliedObject {
@@ -45,20 +44,17 @@ const maxTries = 5;
 
 export async function applyConfiguration(
   backend: Backend,
+  context: RequestContext,
   management: FieldManagement,
-  call: ApplyCall,
+  { route, request, options }: ApplyCall,
 ): Promise<AppliedObject> {
-  const { route, request, authorizeCreate } = call;
-  const options = readApplyOptions(route.query);
-  const validation = readFieldValidation(route.query, "PatchOptions");
-  const dryRun = readDryRun(route.query, "PatchOptions");
+  const { manager, isForced, validation } = options;
   const { configuration, repeatedLines } = parseConfiguration(await readBody(request));
-  const application = new Application(backend, management, {
-    ...options,
+  const application = new Application(backend, context, management, {
+    manager,
+    isForced,
     route,
-    dryRun,
     configuration,
-    authorizeCreate,
     checkApplied() {
       if (validation === "Strict" && repeatedLines.length > 0) throw repeatedKeys(repeatedLines);
     },
@@ -67,33 +63,29 @@ export async function applyConfiguration(
   return { ...applied, warnings: validation === "Warn" ? repeatedLines : [] };
 }
 
-/** Other patches overwrite whatever they name, and need no permission to. */
-export function refuseForce(query: URLSearchParams): void {
-  const errors = new FieldErrors();
-  if (query.has("force")) {
-    errors.forbidden("force", "may not be specified for non-apply patch");
-  }
-  errors.throwIfAny({ group: "meta.k8s.io", kind: "PatchOptions" }, "");
-}
-
 interface ApplicationOptions {
   readonly route: ResourceRoute;
   readonly manager: string;
   readonly isForced: boolean;
-  readonly dryRun: boolean;
   readonly configuration: JsonObject;
-  readonly authorizeCreate: () => void;
-  /** Throws what is to be said only when the configuration could be applied. */
+  /** Throws the refusals that are sent only when the configuration could be applied. */
   checkApplied(): void;
 }
 
 class Application {
   readonly #backend: Backend;
+  readonly #context: RequestContext;
   readonly #management: FieldManagement;
   readonly #options: ApplicationOptions;
 
-  constructor(backend: Backend, management: FieldManagement, options: ApplicationOptions) {
+  constructor(
+    backend: Backend,
+    context: RequestContext,
+    management: FieldManagement,
+    options: ApplicationOptions,
+  ) {
     this.#backend = backend;
+    this.#context = context;
     this.#management = management;
     this.#options = options;
   }
@@ -117,28 +109,25 @@ class Application {
 
   #create(): Promise<KubeObject> {
     const { kind, namespace, name = "" } = this.#options.route;
-    const { dryRun } = this.#options;
     const result = this.#apply(undefined);
     const object = this.#asObject(result.object);
     const { uid = "" } = object.metadata;
     if (uid !== "") throw uidWithoutObject(kind, name, uid);
-    this.#options.authorizeCreate();
+    this.#context.authorizeCreate();
     delete object.metadata.resourceVersion;
     const { managedFields } = result;
-    const backend = { ...this.#backend, managedFieldsAfter: () => managedFields };
-    return createObject(backend, { kind, namespace, object, dryRun });
+    const context = { ...this.#context, managedFieldsAfter: () => managedFields };
+    return createObject(this.#backend, context, { kind, namespace, object });
   }
 
   #update(): Promise<KubeObject> {
     const { kind, namespace, name = "", subresource } = this.#options.route;
-    const { dryRun } = this.#options;
     let result: ApplyResult | undefined;
-    const backend = { ...this.#backend, managedFieldsAfter: () => result?.managedFields };
-    return updateObject(backend, {
+    const context = { ...this.#context, managedFieldsAfter: () => result?.managedFields };
+    return updateObject(this.#backend, context, {
       kind,
       namespace,
       name,
-      dryRun,
       part: subresource === "status" ? "status" : "object",
       next: (current) => {
         result = this.#apply(current);
@@ -151,14 +140,14 @@ class Application {
 
   #applyScale(): Promise<JsonObject> {
     const { kind, namespace, name = "" } = this.#options.route;
-    const { configuration: applied, manager, isForced, dryRun } = this.#options;
+    const { configuration: applied, manager, isForced } = this.#options;
     let result: ApplyResult | undefined;
-    const backend: Backend = {
-      ...this.#backend,
+    const context: RequestContext = {
+      ...this.#context,
       managedFieldsAfter: (_, current) =>
         parentManagedFields(kind, current?.metadata.managedFields, result?.managedFields),
     };
-    return updateScale(backend, { kind, namespace, name, dryRun }, (_, object) => {
+    return updateScale(this.#backend, context, { kind, namespace, name }, (_, object) => {
       const live = ownedScaleOf(kind, object);
       result = this.#management.ofScale().apply({ live, applied, manager, isForced });
       this.#options.checkApplied();
@@ -193,17 +182,6 @@ class Application {
       );
     }
   }
-}
-
-function readApplyOptions(query: URLSearchParams): { manager: string; isForced: boolean } {
-  const manager = query.get("fieldManager") ?? "";
-  const errors = new FieldErrors();
-  if (manager === "") errors.required("fieldManager", "is required for apply patch");
-  checkManagerName(manager, errors);
-  errors.throwIfAny({ group: "meta.k8s.io", kind: "PatchOptions" }, "");
-  const force = query.get("force")?.toLowerCase();
-  // Anything but a no is a yes, to the decoder of query parameters.
-  return { manager, isForced: force !== undefined && force !== "false" && force !== "0" };
 }
 
 function parseConfiguration(body: Buffer): {

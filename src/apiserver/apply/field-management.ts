@@ -1,21 +1,19 @@
-// Field ownership of one server: for each write it knows the kind, the subresource and the writer,
-// and gives the backend that records them. Objects may have owners from their creation on, as in
-// the real server, or only once they have been applied, which costs nothing until then.
+// Field ownership of one server: the `managedFields` after a write, for any kind and subresource.
+// Objects have owners from their creation on, as in the real server, or only once they have been
+// applied, which costs nothing until then.
 import type { Clock } from "../../environment/clock.ts";
-import type { IncomingRequest } from "../../environment/network.ts";
 import { conform } from "../decode/conform.ts";
 import type { ResourceRoute } from "../http/route.ts";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
-import type { Backend } from "../verbs/backend.ts";
+import type { RequestContext } from "../verbs/request-context.ts";
 import { scaleKind, scaleOf } from "../verbs/scale.ts";
 import { FieldOwnership } from "./field-ownership.ts";
 import { FieldSet } from "./field-set.ts";
 import { emptyObject, type KindFinder, rulesOf } from "./kind-rules.ts";
 import { parentManagedFields, scaleManagedFields } from "./scale-fields.ts";
-import { tableType } from "./table-type.ts";
-import { givenManager, managerFromUserAgent, type WriteOptions } from "./writer-name.ts";
+import { builtInType } from "./value-type.ts";
 
 export type TrackFrom = "creation" | "first-apply";
 
@@ -32,29 +30,21 @@ export class FieldManagement {
     this.#options = options;
   }
 
-  /** The backend for one request: it records whoever writes. */
-  recording(
-    backend: Backend,
-    route: ResourceRoute,
-    { headers }: Pick<IncomingRequest, "headers">,
-  ): Backend {
-    const options = writeOptions[route.verb];
-    if (options === undefined) return backend;
-    const given = givenManager(route.query, options);
-    const { kind, subresource = "" } = route;
-    return {
-      ...backend,
-      managedFieldsAfter: (updated, live) => {
-        if (this.#isUntracked(updated, live)) return undefined;
-        const manager = given || managerFromUserAgent(headers["user-agent"] ?? "");
-        return subresource === "scale" && live !== undefined
-          ? this.#afterScale(kind, { live, updated, manager })
-          : this.of(kind, subresource).afterUpdate({ live, updated, manager });
-      },
+  /** For one write that is not an apply; `managerOf` is called for tracked objects only. */
+  recorder(
+    { kind, subresource }: Pick<ResourceRoute, "kind" | "subresource">,
+    managerOf: () => string,
+  ): RequestContext["managedFieldsAfter"] {
+    return (updated, live) => {
+      if (this.#isUntracked(updated, live)) return undefined;
+      const manager = managerOf();
+      return subresource === "scale" && live !== undefined
+        ? this.#afterScale(kind, { live, updated, manager })
+        : this.of(kind, subresource ?? "").afterUpdate({ live, updated, manager });
     };
   }
 
-  /** The short way for servers where most objects have no owners. */
+  /** A fast path for servers where most objects have no owners. */
   #isUntracked({ metadata }: KubeObject, live: KubeObject | undefined): boolean {
     if (this.#options.trackFrom === "creation" && live === undefined) return false;
     return metadata.managedFields === undefined && live?.metadata.managedFields === undefined;
@@ -76,7 +66,7 @@ export class FieldManagement {
   ofScale(): FieldOwnership {
     const { clock, trackFrom } = this.#options;
     const { kind, apiVersion, schema } = scaleKind;
-    const type = tableType(schema);
+    const type = builtInType(schema);
     const noFields = new FieldSet();
     return new FieldOwnership({
       clock,
@@ -115,9 +105,3 @@ export function ownedScaleOf(kind: ResourceKind, object: KubeObject): JsonObject
     ? scale
     : { ...scale, metadata: { ...metadata, managedFields } };
 }
-
-const writeOptions: Readonly<Partial<Record<ResourceRoute["verb"], WriteOptions>>> = {
-  create: "CreateOptions",
-  update: "UpdateOptions",
-  patch: "PatchOptions",
-};

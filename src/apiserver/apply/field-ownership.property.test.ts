@@ -1,4 +1,4 @@
-// What must hold of ownership whatever several clients do to one object in whatever order.
+// Invariants of field ownership, for random histories of several clients that write one object.
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -6,12 +6,12 @@ import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import { isThorough } from "../../simulation/seeds.ts";
 import { ApiError } from "../api-error.ts";
 import { type JsonObject, objectAt, valueAt } from "../kinds/fields.ts";
-import { compareValues } from "./compare-values.ts";
+import { compareValues } from "./compare.ts";
 import { FieldOwnership } from "./field-ownership.ts";
 import { FieldSet } from "./field-set.ts";
-import { ownedFields } from "./owned-fields.ts";
-import { decodeOwnership, type Ownership, ownerKey } from "./ownership.ts";
-import { structuralType } from "./structural-type.ts";
+import { decodeManagedFields, type ManagedFields, managerKey } from "./managed-fields.ts";
+import { fieldSetOf } from "./typed-value.ts";
+import { structuralType } from "./value-type.ts";
 
 const type = structuralType({
   type: "object",
@@ -37,7 +37,7 @@ const type = structuralType({
 });
 const identity = { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "a" } };
 const noFields = new FieldSet();
-const manager = new FieldOwnership({
+const ownership = new FieldOwnership({
   rules: {
     apiVersion: identity.apiVersion,
     typeAt: (version) => (version === identity.apiVersion ? type : undefined),
@@ -59,7 +59,7 @@ const content = fc.record(
   {
     size: fc.integer({ min: 0, max: 2 }),
     atoms: fc.array(text, { maxLength: 2 }),
-    // Nobody is recorded as the owner of an empty list whose items have owners.
+    // An empty list whose items can have owners has no owner itself.
     tags: fc.uniqueArray(fc.constantFrom("a", "b", "c"), { minLength: 1 }),
     map: fc.dictionary(fc.constantFrom("k", "l"), text, { noNullPrototype: true }),
     ports: fc.uniqueArray(port, { selector: (item) => item.port, minLength: 1 }),
@@ -74,18 +74,18 @@ const step = fc.record({
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
-/** The object after a step, and what the step did to it; the same object when it was refused. */
+/** The object after a step; the live object if the step is refused. */
 function after(
   live: JsonObject | undefined,
   { act, name, content: wanted }: Step,
 ): JsonObject | undefined {
   const object = { ...identity, ...wanted };
   if (act === "update") {
-    return withOwners(object, manager.afterUpdate({ live, updated: object, manager: name }));
+    return withOwners(object, ownership.afterUpdate({ live, updated: object, manager: name }));
   }
   const isForced = act === "force";
   try {
-    const result = manager.apply({ live, applied: object, manager: name, isForced });
+    const result = ownership.apply({ live, applied: object, manager: name, isForced });
     return withOwners(result.object, result.managedFields);
   } catch (error) {
     if (error instanceof ApiError && error.code === 409) return live;
@@ -99,12 +99,12 @@ function withOwners(object: JsonObject, managedFields: JsonObject[] | undefined)
   return { ...object, metadata: managedFields ? { ...metadata, managedFields } : metadata };
 }
 
-function ownershipOf(object: JsonObject | undefined): Ownership {
+function managersOf(object: JsonObject | undefined): ManagedFields {
   const entries = valueAt(object, "metadata", "managedFields");
-  return decodeOwnership(Array.isArray(entries) ? entries : undefined);
+  return decodeManagedFields(Array.isArray(entries) ? entries : undefined);
 }
 
-/** Without what no client wants. */
+/** Without metadata, which no step sets. */
 function contentOf(object: JsonObject | undefined): JsonObject {
   const { metadata: _, ...rest } = object ?? {};
   return rest;
@@ -112,16 +112,16 @@ function contentOf(object: JsonObject | undefined): JsonObject {
 
 const identityFields = FieldSet.of(["f:apiVersion"], ["f:kind"]);
 
-/** What is wrong with how a step changed the object; nothing, if the invariant holds. */
+/** Violations of the invariant by a step; none if it holds. */
 type Invariant = (live: JsonObject | undefined, step: Step, next: JsonObject) => unknown[];
 
 const isApplied: Invariant = (_, { act, name, content: wanted }, next) => {
   if (act === "update") return [];
   const applied = { ...identity, ...wanted };
   const { removed, modified } = compareValues(type, applied, next);
-  const key = ownerKey({ manager: name, operation: "Apply", apiVersion: "", subresource: "" });
-  const owned = ownershipOf(next).get(key)?.fields ?? noFields;
-  const mentioned = ownedFields(type, contentOf(applied)).difference(identityFields);
+  const key = managerKey({ manager: name, operation: "Apply", apiVersion: "", subresource: "" });
+  const owned = managersOf(next).get(key)?.fields ?? noFields;
+  const mentioned = fieldSetOf(type, contentOf(applied)).difference(identityFields);
   return [removed, modified, owned.difference(mentioned), mentioned.difference(owned)].flatMap(
     (fields) => fields.paths(),
   );
@@ -130,8 +130,8 @@ const isApplied: Invariant = (_, { act, name, content: wanted }, next) => {
 const isKept: Invariant = (live, { act, name }, next) => {
   const { removed, modified, added } = compareValues(type, contentOf(live), contentOf(next));
   const changed = removed.union(modified).union(added);
-  const latest = ownershipOf(next);
-  return [...ownershipOf(live)].flatMap(([key, owner]) => {
+  const latest = managersOf(next);
+  return [...managersOf(live)].flatMap(([key, owner]) => {
     const isActor = owner.manager === name && owner.operation === "Apply" && act !== "update";
     const kept = latest.get(key)?.fields ?? noFields;
     return isActor ? [] : owner.fields.difference(kept).difference(changed).paths();
@@ -148,10 +148,10 @@ const isForced: Invariant = (live, one, next) => {
   return isDeepStrictEqual(forced, next) ? [] : [forced];
 };
 
-/** Of those who update: an empty list may be applied, and is owned though nothing is in it. */
+/** Only for updates: an applied empty list has an owner although it has no item. */
 const isThere: Invariant = (_, __, next) => {
-  const present = ownedFields(type, next).withNamedFields(type);
-  return [...ownershipOf(next).values()]
+  const present = fieldSetOf(type, next).withNamedFields(type);
+  return [...managersOf(next).values()]
     .filter(({ operation }) => operation === "Update")
     .flatMap(({ fields }) => fields.difference(present).paths());
 };
@@ -162,11 +162,11 @@ const history = fc.array(step, { minLength: 1, maxLength: 8 });
 const runs = isThorough(process.env) ? 200 : 20;
 
 test.each([
-  ["whoever applies finds what he applied, and owns it", isApplied],
-  ["nobody loses a field that has not changed", isKept],
-  ["applying the same again changes nothing", isIdempotent],
-  ["what is not refused is what force would have made", isForced],
-  ["owners own only what is there", isThere],
+  ["the applied fields are in the object, and the applier owns them", isApplied],
+  ["no manager loses a field that has not changed", isKept],
+  ["applying the same configuration again changes nothing", isIdempotent],
+  ["an apply without a conflict gives the same object with force", isForced],
+  ["managers of updates own only fields that exist", isThere],
 ])("%s", (_, violations) => {
   const isHeld = (steps: readonly Step[]): void => {
     let live: JsonObject | undefined;

@@ -1,46 +1,44 @@
-// Field ownership of one kind, through one of its subresources: what `managedFields` an object has
-// after an ordinary write, and what object comes of applying a configuration. Every function reads
-// the ownership from the objects and leaves them as they are.
+// Field ownership of one kind, through one of its subresources: the `managedFields` after an
+// ordinary write, and the object after an apply. It adds to the updater the rules of Kubernetes:
+// fields without owners, a cap on managers, and the change from client-side to server-side apply.
+// Managed fields are read from the objects. No function changes its arguments.
 import { type Clock, toTime } from "../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest } from "../decode/body.ts";
-import { isJsonObject, type JsonObject, textAt, valueAt } from "../kinds/fields.ts";
-import { problemsOf } from "./check-values.ts";
-import { conflictError } from "./conflict-error.ts";
+import { goJson } from "../decode/go-format.ts";
+import { isJsonObject, type JsonObject, objectAt, textAt, valueAt } from "../kinds/fields.ts";
+import { annotationsMaxBytes } from "../kinds/object-meta.ts";
+import { compareValues } from "./compare.ts";
 import { FieldSet } from "./field-set.ts";
-import { isMisfit, managedFieldsOf, ownershipForUpdate } from "./given-ownership.ts";
-import { lastAppliedFields, withLastApplied } from "./last-applied.ts";
 import {
-  decodeOwnership,
-  encodeOwnership,
+  capUpdateManagers,
+  decodeManagedFields,
+  encodedManagedFields,
+  encodeManagedFields,
+  type ManagedFields,
+  type ManagedFieldsEntry,
+  managedFieldsForUpdate,
+  managerKey,
   type Operation,
-  type Owner,
-  type Ownership,
-  ownerKey,
-} from "./ownership.ts";
-import {
-  applyFields,
-  FieldConflicts,
-  type FieldRules,
-  ownershipAfterUpdate,
-  ownType,
-} from "./ownership-change.ts";
+} from "./managed-fields.ts";
 import { fieldElement } from "./path-element.ts";
-import { capUpdateOwners } from "./update-owners.ts";
+import { fieldSetOf, ListItemError } from "./typed-value.ts";
+import { FieldConflicts, Updater, type UpdaterOptions } from "./updater.ts";
+import { validate } from "./validate.ts";
 
 export interface FieldOwnershipOptions {
-  readonly rules: FieldRules;
+  readonly rules: UpdaterOptions;
   readonly kind: string;
   /** "" is the object itself. */
   readonly subresource: string;
-  /** What an object is before anybody has set anything. */
+  /** An object without any field set by a client. */
   readonly empty: () => JsonObject;
   readonly clock: Clock;
-  /** Objects have owners from their creation on, or only from when they are first applied. */
+  /** Fields have owners from the object's creation, or only from its first apply. */
   readonly trackFrom: "creation" | "first-apply";
 }
 
-/** `live` is undefined when there was no object before. */
+/** `live` is undefined if the object is new. */
 export interface FieldUpdate {
   readonly live: JsonObject | undefined;
   readonly updated: JsonObject;
@@ -55,117 +53,131 @@ export interface FieldApply {
 }
 
 export interface ApplyResult {
-  /** Without defaults for what is new in it. */
+  /** New fields have no defaults yet. */
   readonly object: JsonObject;
   readonly managedFields: JsonObject[] | undefined;
 }
 
-/** `kubectl apply` hands its fields over to itself when it starts to apply on the server. */
+interface Applied {
+  readonly object: JsonObject;
+  readonly managers: ManagedFields;
+}
+
+/** Its first server-side apply takes over the fields of its client-side applies. */
 const kubectlManager = "kubectl";
 
-/** Owns what was there when nobody had been recorded yet. */
+/** Owns the fields that an object without managed fields has at its first apply. */
 const beforeApplyManager = "before-first-apply";
 
 export class FieldOwnership {
   readonly #options: FieldOwnershipOptions;
+  readonly #updater: Updater;
 
   constructor(options: FieldOwnershipOptions) {
     this.#options = options;
+    this.#updater = new Updater(options.rules);
   }
 
-  /** `managedFields` after an ordinary write. Never refuses: what makes no sense is forgotten. */
+  /** `managedFields` after an ordinary write. Never refuses: malformed entries are dropped. */
   afterUpdate({ live, updated, manager }: FieldUpdate): JsonObject[] | undefined {
     const { empty, subresource, trackFrom } = this.#options;
+    const managers = managedFieldsForUpdate(live, updated, subresource);
+    const isTracked = managers.size > 0 || (live === undefined && trackFrom === "creation");
+    if (!isTracked) return undefined;
     try {
-      const ownership = ownershipForUpdate(live, updated, subresource);
-      const isTracked = ownership.size > 0 || (live === undefined && trackFrom === "creation");
-      return isTracked
-        ? encodeOwnership(this.#ownUpdated(live ?? empty(), updated, ownership, manager))
-        : undefined;
+      return encodeManagedFields(this.#update(live ?? empty(), updated, managers, manager));
     } catch (error) {
-      if (isMisfit(error)) return undefined;
+      if (error instanceof ListItemError) return undefined;
       throw error;
     }
   }
 
-  /** Throws an `ApiError` for a configuration that does not fit or conflicts with others. */
+  /** Throws an `ApiError` for an invalid configuration or a conflict. */
   apply(request: FieldApply): ApplyResult {
     const { empty } = this.#options;
     const live = request.live ?? empty();
-    let ownership = decodeOwnership(managedFieldsOf(live));
-    if (ownership.size === 0) {
-      ownership = this.#ownUpdated(empty(), live, ownership, beforeApplyManager);
+    let managers = decodeManagedFields(encodedManagedFields(live));
+    if (managers.size === 0) {
+      managers = this.#update(empty(), live, managers, beforeApplyManager);
     }
-    this.#refuseMisfit(request.applied);
+    this.#refuseInvalid(request.applied);
     const isKubectl = request.manager === kubectlManager;
     try {
       const result = isKubectl
-        ? this.#applyAsKubectl(request, live, ownership)
-        : this.#apply(request, live, ownership);
+        ? this.#applyAsKubectl(request, live, managers)
+        : this.#apply(request, live, managers);
       return {
         object: isKubectl ? withLastApplied(result.object, request.applied) : result.object,
-        managedFields: encodeOwnership(result.ownership),
+        managedFields: encodeManagedFields(result.managers),
       };
     } catch (error) {
-      throw error instanceof FieldConflicts ? conflictError(error.conflicts) : error;
+      throw error instanceof FieldConflicts ? error.toApiError() : error;
     }
   }
 
-  #apply(
-    { applied, manager, isForced }: Omit<FieldApply, "live">,
+  #update(
     live: JsonObject,
-    ownership: Ownership,
-  ): { readonly object: JsonObject; readonly ownership: Ownership } {
-    const applier = this.#owner(manager, "Apply");
+    updated: JsonObject,
+    before: ManagedFields,
+    manager: string,
+  ): ManagedFields {
+    const { changed, managers } = this.#updater.update({ live, updated }, before);
+    const owned = changed.difference(strippedFields);
+    if (!owned.isEmpty) {
+      const entry = this.#entry(manager, "Update");
+      const key = managerKey(entry);
+      const fields = owned.union(managers.get(key)?.fields ?? new FieldSet());
+      managers.set(key, { ...entry, time: this.#now(), fields });
+    }
+    capUpdateManagers(managers);
+    return managers;
+  }
+
+  #apply(request: FieldApply, live: JsonObject, before: ManagedFields): Applied {
+    const { applied, manager, isForced } = request;
+    const applier = this.#entry(manager, "Apply");
     const application = { live, applied, applier, isForced };
-    const after = applyFields(this.#options.rules, application, ownership);
-    const isChanged = after.merged !== undefined;
-    const owner = after.ownership.get(ownerKey(applier));
-    if (owner !== undefined) {
-      setOwner(after.ownership, isChanged ? { ...owner, time: this.#now() } : owner);
+    const { merged, managers } = this.#updater.apply(application, before);
+    const key = managerKey(applier);
+    const entry = managers.get(key);
+    if (entry !== undefined) {
+      const fields = entry.fields.difference(strippedFields);
+      const time = merged === undefined ? entry.time : this.#now();
+      if (fields.isEmpty) managers.delete(key);
+      else managers.set(key, { ...entry, time, fields });
     }
-    const object = isJsonObject(after.merged) ? after.merged : live;
-    return { object, ownership: after.ownership };
+    return { object: isJsonObject(merged) ? merged : live, managers };
   }
 
-  /** What kubectl applied by its client-side form, and is still so, is its own and no conflict. */
-  #applyAsKubectl(
-    request: FieldApply,
-    live: JsonObject,
-    ownership: Ownership,
-  ): { readonly object: JsonObject; readonly ownership: Ownership } {
+  /** Fields that still have the value of the last client-side apply are kubectl's: no conflict. */
+  #applyAsKubectl(request: FieldApply, live: JsonObject, before: ManagedFields): Applied {
     try {
-      return this.#apply(request, live, ownership);
+      return this.#apply(request, live, before);
     } catch (error) {
       if (!(error instanceof FieldConflicts)) throw error;
-      const own = lastAppliedFields(this.#options.rules, live);
+      const own = this.#lastAppliedFields(live);
       if (own === undefined) throw error;
       const conflicts = error.conflicts.filter(({ path }) => !own.has(path));
       if (conflicts.length > 0) throw new FieldConflicts(conflicts);
-      return this.#apply({ ...request, isForced: true }, live, ownership);
+      return this.#apply({ ...request, isForced: true }, live, before);
     }
   }
 
-  #ownUpdated(
-    live: JsonObject,
-    updated: JsonObject,
-    ownership: Ownership,
-    manager: string,
-  ): Ownership {
-    const after = ownershipAfterUpdate(this.#options.rules, { live, updated }, ownership);
-    const changed = after.changed.difference(strippedFields);
-    if (!changed.isEmpty) {
-      const owner = this.#owner(manager, "Update");
-      const before = after.ownership.get(ownerKey(owner));
-      const fields = before === undefined ? changed : changed.union(before.fields);
-      after.ownership.set(ownerKey(owner), { ...owner, time: this.#now(), fields });
+  /** Fields as in the last client-side apply; undefined without a valid annotation. */
+  #lastAppliedFields(live: JsonObject): FieldSet | undefined {
+    const lastApplied = parse(textAt(live, "metadata", "annotations", lastAppliedAnnotation));
+    const apiVersion = textAt(lastApplied, "apiVersion");
+    if (!isJsonObject(lastApplied) || apiVersion !== this.#options.rules.apiVersion) {
+      return undefined;
     }
-    capUpdateOwners(after.ownership);
-    return after.ownership;
+    const { type } = this.#updater;
+    if (validate(type, lastApplied) ?? validate(type, live)) return undefined;
+    const { modified, added, removed } = compareValues(type, lastApplied, live);
+    return fieldSetOf(type, lastApplied).difference(modified).difference(added).difference(removed);
   }
 
-  /** The checks of the real server, in its order and words. */
-  #refuseMisfit(applied: JsonObject): void {
+  /** The checks of the real server, in its order and with its messages. */
+  #refuseInvalid(applied: JsonObject): void {
     const { rules, kind } = this.#options;
     const given = gvkText(textAt(applied, "apiVersion"), textAt(applied, "kind"));
     if (given !== gvkText(rules.apiVersion, kind)) {
@@ -174,14 +186,14 @@ export class FieldOwnership {
     if (Array.isArray(valueAt(applied, "metadata", "managedFields"))) {
       throw badRequest("metadata.managedFields must be nil");
     }
-    const problem = problemsOf(ownType(rules), applied, { allowDuplicates: false });
+    const problem = validate(this.#updater.type, applied);
     if (problem !== undefined) {
       const message = `failed to create typed patch object (${objectText(applied)}): ${problem}`;
       throw new ApiError(500, "", message);
     }
   }
 
-  #owner(manager: string, operation: Operation): Owner {
+  #entry(manager: string, operation: Operation): ManagedFieldsEntry {
     const { rules, subresource } = this.#options;
     return {
       manager: manager === "" ? "unknown" : manager,
@@ -198,7 +210,7 @@ export class FieldOwnership {
   }
 }
 
-/** `default/web; apps/v1, Kind=Deployment`, as messages name an object. */
+/** `default/web; apps/v1, Kind=Deployment`: an object in messages. */
 export function objectText(object: JsonObject): string {
   const place = `${textAt(object, "metadata", "namespace")}/${textAt(object, "metadata", "name")}`;
   return `${place}; ${gvkText(textAt(object, "apiVersion"), textAt(object, "kind"))}`;
@@ -211,7 +223,7 @@ export function gvkText(apiVersion: string, kind: string): string {
 
 const metadataPath = (field: string) => [fieldElement("metadata"), fieldElement(field)];
 
-/** Nobody owns these: they are who the object is, or the server's alone. */
+/** Fields without owners: they identify the object, or only the server sets them. */
 const strippedFields = FieldSet.of(
   [fieldElement("apiVersion")],
   [fieldElement("kind")],
@@ -227,12 +239,57 @@ const strippedFields = FieldSet.of(
   metadataPath("resourceVersion"),
 );
 
-/** An owner that owns nothing is none. */
-function setOwner(ownership: Ownership, owner: Owner): void {
-  const fields = owner.fields.difference(strippedFields);
-  if (fields.isEmpty) {
-    ownership.delete(ownerKey(owner));
+/** The configuration of the last client-side `kubectl apply`. */
+const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+
+/** Updates the annotation, if there is one, for clients that return to client-side apply. */
+function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
+  if (textAt(object, "metadata", "annotations", lastAppliedAnnotation) === "") return object;
+  const metadata = objectAt(object, "metadata") ?? {};
+  const annotations: JsonObject = {
+    ...objectAt(metadata, "annotations"),
+    [lastAppliedAnnotation]: lastAppliedText(applied),
+  };
+  if (bytesOf(annotations) > annotationsMaxBytes) delete annotations[lastAppliedAnnotation];
+  return { ...object, metadata: { ...metadata, annotations } };
+}
+
+function lastAppliedText(applied: JsonObject): string {
+  const metadata = { ...objectAt(applied, "metadata") };
+  const annotations = objectAt(metadata, "annotations");
+  if (annotations === undefined) {
+    delete metadata["annotations"];
   } else {
-    ownership.set(ownerKey(owner), { ...owner, fields });
+    const { [lastAppliedAnnotation]: _, ...others } = annotations;
+    metadata["annotations"] = others;
+  }
+  return `${goJson(sorted({ ...applied, metadata }))}\n`;
+}
+
+/** Go encodes the keys of maps in order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((key) => [key, sorted(value[key])]),
+  );
+}
+
+function bytesOf(annotations: JsonObject): number {
+  return Object.entries(annotations).reduce(
+    (bytes, [key, value]) => bytes + Buffer.byteLength(key) + Buffer.byteLength(String(value)),
+    0,
+  );
+}
+
+function parse(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // An annotation that is not JSON counts as missing.
+    return undefined;
   }
 }

@@ -1,14 +1,13 @@
-// The set algebra that ownership rests on, and its JSON form.
+// Set algebra, and the JSON form `fieldsV1`.
 import { describe, expect, test } from "vitest";
-import type { FieldSet } from "./field-set.ts";
-import { decodeFields, encodeFields } from "./fields-v1.ts";
+import { FieldSet } from "./field-set.ts";
 import { PathElementError, showPath } from "./path-element.ts";
 
-const set = (fields: object): FieldSet => decodeFields(fields);
-const text = (fields: FieldSet): string => JSON.stringify(encodeFields(fields));
+const set = (fields: object): FieldSet => FieldSet.fromFieldsV1(fields);
+const text = (fields: FieldSet): string => JSON.stringify(fields.toFieldsV1());
 
 describe("a field set", () => {
-  test("has what both have together, in common, and what only one has", () => {
+  test("has a union, an intersection and a difference", () => {
     const one = set({ "f:a": { ".": {}, "f:b": {}, "f:c": {} }, "f:d": {} });
     const other = set({ "f:a": { "f:b": {} }, "f:e": {} });
     expect(text(one.union(other))).toBe('{"f:a":{".":{},"f:b":{},"f:c":{}},"f:d":{},"f:e":{}}');
@@ -17,14 +16,14 @@ describe("a field set", () => {
     expect(text(other.difference(one))).toBe('{"f:e":{}}');
   });
 
-  test("loses what lies below a field only when asked to", () => {
+  test("keeps the fields below a removed field, unless the difference is recursive", () => {
     const deep = set({ "f:a": { "f:b": { "f:c": {} } }, "f:d": {} });
     const top = set({ "f:a": {} });
     expect(text(deep.difference(top))).toBe('{"f:a":{"f:b":{"f:c":{}}},"f:d":{}}');
     expect(text(deep.recursiveDifference(top))).toBe('{"f:d":{}}');
   });
 
-  test("is written in the order of fields, keys, values and indexes", () => {
+  test("is encoded in the order of fields, keys, values and indexes", () => {
     const mixed = set({
       "i:10": {},
       "i:9": {},
@@ -35,7 +34,7 @@ describe("a field set", () => {
       "f:b": {},
       "f:a": {},
     });
-    expect(Object.keys(encodeFields(mixed))).toEqual([
+    expect(Object.keys(mixed.toFieldsV1())).toEqual([
       "f:a",
       "f:b",
       'k:{"port":20}',
@@ -47,7 +46,7 @@ describe("a field set", () => {
     ]);
   });
 
-  test("takes the keys of an item in any order, and skips kinds of steps it does not know", () => {
+  test("decodes the keys of an item in any order, and skips unknown types of elements", () => {
     const given = set({ 'k:{"protocol":"TCP","port":80}': {}, "z:new": {}, 'v:"<"': {} });
     expect(text(given)).toBe(
       JSON.stringify({ 'k:{"port":80,"protocol":"TCP"}': {}, 'v:"\\u003c"': {} }),
@@ -64,7 +63,7 @@ describe("a field set", () => {
     [],
     "x",
   ];
-  test.each(malformed)("is not made of %j", (fields) => {
-    expect(() => decodeFields(fields)).toThrow(PathElementError);
+  test.each(malformed)("is not decoded from %j", (fields) => {
+    expect(() => FieldSet.fromFieldsV1(fields)).toThrow(PathElementError);
   });
 });

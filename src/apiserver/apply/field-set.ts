@@ -1,26 +1,42 @@
-// A set of paths into an object, as a tree. A member is a field that belongs to the set itself; a
-// child leads to members below it. A field may be either or both: owning a list item and owning
-// its fields are different things. The operations give new sets and change neither operand.
+// A set of paths into an object, as a tree. A member is a field that is in the set itself; a child
+// leads to members below it. A field may be both: owning a list item is not owning its fields.
+// Operations return new sets and change neither operand.
 import { assertCostly } from "../../environment/assert.ts";
-import { comparePathElements, type PathElement } from "./path-element.ts";
-import { childType, type ValueType } from "./value-type.ts";
+import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
+import {
+  comparePathElements,
+  type PathElement,
+  PathElementError,
+  readPathElement,
+} from "./path-element.ts";
+import { childType, resolveShape, type ValueType } from "./value-type.ts";
 
 export class FieldSet {
   readonly #members: Set<PathElement>;
-  /** Invariant: no child is empty, unless `insert` is about to fill it. */
+  /** Invariant: no child is empty, except while `insert` fills it. */
   readonly #children: Map<PathElement, FieldSet>;
 
   constructor(members?: Iterable<PathElement>, children?: Iterable<[PathElement, FieldSet]>) {
     this.#members = new Set(members);
     this.#children = new Map(children);
     const isFilled = () => [...this.#children.values()].every(({ isEmpty }) => !isEmpty);
-    assertCostly(isFilled, "what leads to fields leads to some", this.#children.size);
+    assertCostly(isFilled, "every child has members", this.#children.size);
   }
 
   static of(...paths: readonly (readonly PathElement[])[]): FieldSet {
     const set = new FieldSet();
     for (const path of paths) set.insert(path);
     return set;
+  }
+
+  /** Throws a `PathElementError` for JSON that is not a field set. */
+  static fromFieldsV1(fields: unknown): FieldSet {
+    return decode(fields).below ?? new FieldSet();
+  }
+
+  /** Keys are in the order of path elements, so equal sets have equal bytes. */
+  toFieldsV1(): JsonObject {
+    return this.#encode({});
   }
 
   get members(): ReadonlySet<PathElement> {
@@ -35,7 +51,7 @@ export class FieldSet {
     return this.#members.size === 0 && this.#children.size === 0;
   }
 
-  /** Only while the set is being made. The empty path, the whole object, belongs to nobody. */
+  /** Only while the set is built. The empty path, the whole object, is in no set. */
   insert(path: readonly PathElement[], depth = 0): void {
     const element = path[depth];
     if (element === undefined) return;
@@ -70,7 +86,7 @@ export class FieldSet {
     });
   }
 
-  /** Takes away the other's members only: what lies below one of them stays. */
+  /** Removes the other's members only; fields below them stay. */
   difference(other: FieldSet): FieldSet {
     if (other.isEmpty) return this;
     return this.#combine(other, (element) => !other.#members.has(element), {
@@ -79,7 +95,7 @@ export class FieldSet {
     });
   }
 
-  /** Takes away the other's members and all below them. */
+  /** Removes the other's members and all fields below them. */
   recursiveDifference(other: FieldSet): FieldSet {
     if (other.isEmpty) return this;
     return this.#combine(other, (element) => !other.#members.has(element), {
@@ -89,7 +105,7 @@ export class FieldSet {
     });
   }
 
-  /** Also owns the named fields on the way to what it owns; the keys of maps it does not. */
+  /** Adds the named fields on the way to each member; keys of maps are not added. */
   withNamedFields(type: ValueType | undefined): FieldSet {
     const { map, list } = type ?? {};
     const members = new Set(this.#members);
@@ -108,20 +124,17 @@ export class FieldSet {
     return new FieldSet(members, children);
   }
 
-  equals(other: FieldSet): boolean {
-    if (this.#members.size !== other.#members.size) return false;
-    if (this.#children.size !== other.#children.size) return false;
-    for (const element of this.#members) {
-      if (!other.#members.has(element)) return false;
-    }
-    for (const [element, set] of this.#children) {
-      const theirs = other.#children.get(element);
-      if (theirs === undefined || !set.equals(theirs)) return false;
-    }
-    return true;
+  /**
+   * The set in terms of today's schema, if it was written under an older one. A value that has
+   * become atomic replaces the fields below it.
+   */
+  reconciledWith(type: ValueType): FieldSet {
+    const atomic = new FieldSet();
+    this.#collectAtomic(type, [], atomic);
+    return atomic.isEmpty ? this : this.recursiveDifference(atomic).union(atomic);
   }
 
-  /** Every path, in order: the members of a set before what is below it. */
+  /** Every path, in order: the members of a set before the paths below it. */
   paths(): PathElement[][] {
     const paths = [...this.#members].sort(comparePathElements).map((element) => [element]);
     for (const element of [...this.#children.keys()].sort(comparePathElements)) {
@@ -161,4 +174,62 @@ export class FieldSet {
     }
     return result;
   }
+
+  /** Atomic values that the set has fields below. */
+  #collectAtomic(type: ValueType, path: PathElement[], atomic: FieldSet): void {
+    const shape = resolveShape(type, "open");
+    const { map, list } = type;
+    if (shape === "scalar" || (shape === "map" && map?.isDeduced === true)) return;
+    if (type[shape]?.isAtomic === true) {
+      atomic.insert(path);
+      return;
+    }
+    for (const [element, below] of this.#children) {
+      const isField = element.startsWith("f:");
+      const named = isField ? map?.field(element.slice(2))?.type : undefined;
+      const child = shape === "map" ? (named ?? map?.element) : list?.element;
+      if (child !== undefined) {
+        path.push(element);
+        below.#collectAtomic(child, path, atomic);
+        path.pop();
+      }
+    }
+  }
+
+  #encode(result: JsonObject): JsonObject {
+    const elements = new Set([...this.#members, ...this.#children.keys()]);
+    for (const element of [...elements].sort(comparePathElements)) {
+      const child = this.#children.get(element);
+      const self = this.#members.has(element) ? { ".": {} } : {};
+      result[element] = child === undefined ? {} : child.#encode(self);
+    }
+    return result;
+  }
+}
+
+/** One JSON object of `fieldsV1`: the field itself is owned ("."), fields below it, or both. */
+interface DecodedField {
+  readonly isMember: boolean;
+  readonly below: FieldSet | undefined;
+}
+
+function decode(fields: unknown): DecodedField {
+  if (fields === null) return { isMember: true, below: undefined };
+  if (!isJsonObject(fields)) throw new PathElementError("fields must be objects");
+  const members: PathElement[] = [];
+  const children: [PathElement, FieldSet][] = [];
+  let isMember = false;
+  for (const key of Object.keys(fields)) {
+    if (key === ".") {
+      isMember = true;
+      continue;
+    }
+    const element = readPathElement(key);
+    if (element === undefined) continue;
+    const child = decode(fields[key]);
+    if (child.isMember) members.push(element);
+    if (child.below !== undefined) children.push([element, child.below]);
+  }
+  if (members.length === 0 && children.length === 0) return { isMember: true, below: undefined };
+  return { isMember, below: new FieldSet(members, children) };
 }

@@ -4,11 +4,10 @@ import { conform } from "../decode/conform.ts";
 import type { JsonObject } from "../kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import { FieldSet } from "./field-set.ts";
-import type { FieldRules } from "./ownership-change.ts";
 import { fieldElement } from "./path-element.ts";
-import { structuralType } from "./structural-type.ts";
-import { tableType } from "./table-type.ts";
+import type { UpdaterOptions } from "./updater.ts";
 import type { ValueType } from "./value-type.ts";
+import { builtInType, structuralType } from "./value-type.ts";
 
 /** How the kinds that are served at the moment are found. */
 export interface KindFinder {
@@ -16,7 +15,11 @@ export interface KindFinder {
 }
 
 /** "" is the object itself. */
-export function rulesOf(kind: ResourceKind, subresource: string, kinds: KindFinder): FieldRules {
+export function rulesOf(
+  kind: ResourceKind,
+  subresource: string,
+  kinds: KindFinder,
+): UpdaterOptions {
   const own = groupVersion(kind);
   const reset = resetFieldsOf(kind, subresource);
   return {
@@ -30,7 +33,7 @@ export function rulesOf(kind: ResourceKind, subresource: string, kinds: KindFind
 const customTypes = new WeakMap<ResourceKind, ValueType>();
 
 export function typeOfKind(kind: ResourceKind): ValueType {
-  if (kind.custom === undefined) return tableType(kind.schema);
+  if (kind.custom === undefined) return builtInType(kind.schema);
   let type = customTypes.get(kind);
   if (type === undefined) {
     type = structuralType(kind.custom.openApi);

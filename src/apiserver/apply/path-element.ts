@@ -1,10 +1,11 @@
-// One step of a path to an owned field, in the text that `fieldsV1` has for it: `f:name` is a field
-// or key, `k:{"name":"web"}` the list item with those keys, `v:"a"` the item of a set, `i:0` an
-// index. The text is canonical: equal steps are equal texts, so sets of them are sets of texts.
+// One element of a path to a field, in its `fieldsV1` form: `f:name` is a field or map key,
+// `k:{"name":"web"}` the list item with those keys, `v:"a"` the item of a set, `i:0` an index.
+// The form is canonical: equal elements are equal strings, so a Set of strings compares them.
+import { goJson } from "../decode/go-format.ts";
 
 export type PathElement = string;
 
-/** Thrown for text that is no path element at all. */
+/** The text is not a path element. */
 export class PathElementError extends Error {
   override readonly name = "PathElementError";
 }
@@ -13,7 +14,7 @@ export function fieldElement(name: string): PathElement {
   return `f:${name}`;
 }
 
-/** The keys are put in order of their names. */
+/** Keys are sorted by name. */
 export function keyElement(
   keys: readonly (readonly [name: string, value: unknown])[],
 ): PathElement {
@@ -25,7 +26,7 @@ export function valueElement(value: unknown): PathElement {
   return `v:${goJson(value)}`;
 }
 
-/** From a client's text to the canonical one; undefined when a newer version's kind of step. */
+/** The canonical form of a client's text; undefined for a type of element that is not known here. */
 export function readPathElement(text: string): PathElement | undefined {
   if (text.length < 2) {
     throw new PathElementError("key must be 2 characters long:");
@@ -49,7 +50,7 @@ export function readPathElement(text: string): PathElement | undefined {
 
 /** The order of `fieldsV1`: fields, then items by key, by value, by index. */
 export function comparePathElements(a: PathElement, b: PathElement): number {
-  // Nearly all are fields, and this is asked of every one that is written.
+  // The fast path: nearly all elements are fields, and every write sorts all of them.
   if (a.startsWith("f:") && b.startsWith("f:")) return compareText(a, b);
   const kind = elementKinds.indexOf(a[0] ?? "") - elementKinds.indexOf(b[0] ?? "");
   if (kind !== 0) return kind;
@@ -59,7 +60,7 @@ export function comparePathElements(a: PathElement, b: PathElement): number {
     : compareScalars(parseJson(left), parseJson(right));
 }
 
-/** As messages show it: `.spec`, `[name="web"]`, `[="a"]`, `[0]`. */
+/** The form in messages: `.spec`, `[name="web"]`, `[="a"]`, `[0]`. */
 export function showPathElement(element: PathElement): string {
   const text = element.slice(2);
   switch (element[0]) {
@@ -80,20 +81,13 @@ export function showPath(path: readonly PathElement[]): string {
   return path.map(showPathElement).join("");
 }
 
-/** As Go's encoder has it, which escapes what might end a script element. */
-export function goJson(value: unknown): string {
-  return JSON.stringify(value ?? null).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-}
-
-const elementKinds = ["f", "k", "v", "i"];
-
-function compareText(a: string, b: string): number {
+/** By UTF-16 code units. */
+export function compareText(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;
 }
+
+const elementKinds = ["f", "k", "v", "i"];
 
 function compareKeys(a: Record<string, unknown>, b: Record<string, unknown>): number {
   const left = Object.entries(a);

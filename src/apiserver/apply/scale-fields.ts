@@ -4,7 +4,7 @@
 import type { JsonObject } from "../kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import { FieldSet } from "./field-set.ts";
-import { decodeOwnership, encodeOwnership, type Ownership } from "./ownership.ts";
+import { decodeManagedFields, encodeManagedFields, type ManagedFields } from "./managed-fields.ts";
 import { fieldElement, type PathElement } from "./path-element.ts";
 
 const scaleVersion = "autoscaling/v1";
@@ -16,13 +16,13 @@ export function scaleManagedFields(
   parent: readonly unknown[] | undefined,
 ): JsonObject[] | undefined {
   const path = replicasPath(kind);
-  const scale: Ownership = new Map();
-  for (const [key, owner] of decodeOwnership(parent)) {
+  const scale: ManagedFields = new Map();
+  for (const [key, owner] of decodeManagedFields(parent)) {
     if (isKnownVersion(kind, owner.apiVersion) && owner.fields.has(path)) {
       scale.set(key, { ...owner, apiVersion: scaleVersion, fields: FieldSet.of(scalePath) });
     }
   }
-  return encodeOwnership(scale);
+  return encodeManagedFields(scale);
 }
 
 /** The `managedFields` of the object after its Scale has come to have these. */
@@ -32,9 +32,9 @@ export function parentManagedFields(
   scale: readonly unknown[] | undefined,
 ): JsonObject[] | undefined {
   const path = replicasPath(kind);
-  const before = decodeOwnership(parent);
-  const after = decodeOwnership(scale);
-  const result: Ownership = new Map();
+  const before = decodeManagedFields(parent);
+  const after = decodeManagedFields(scale);
+  const result: ManagedFields = new Map();
   for (const [key, owner] of before) {
     if (!isKnownVersion(kind, owner.apiVersion)) continue;
     if (!owner.fields.has(path)) {
@@ -54,7 +54,7 @@ export function parentManagedFields(
       result.set(key, { ...owner, apiVersion: groupVersion(kind), time, fields });
     }
   }
-  return encodeOwnership(result);
+  return encodeManagedFields(result);
 }
 
 function isKnownVersion(kind: ResourceKind, apiVersion: string): boolean {

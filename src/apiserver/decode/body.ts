@@ -6,11 +6,11 @@ import { jsonNestingProblem } from "../../kube/yaml/nesting.ts";
 import { parseYaml, YamlProblem } from "../../kube/yaml/yaml-document.ts";
 import { ApiError } from "../api-error.ts";
 import { isJsonObject } from "../kinds/fields.ts";
+import { goJsonType } from "./go-format.ts";
 import { jsonSyntaxProblem } from "./json-scanner.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { ProtobufError } from "./protobuf-wire.ts";
 import type { ExpectedKind } from "./request-object.ts";
-import { goJsonType } from "./schema-type-error.ts";
 
 /** The real server's limit for one request. */
 export const bodyMaxBytes = 3 * 1024 * 1024;

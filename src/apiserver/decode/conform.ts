@@ -3,8 +3,7 @@
 // mean the same thus become the same bytes, which is how an update that changes nothing is
 // recognised, as it is through the Go types of the real server.
 import { isJsonObject, type JsonObject, setField } from "../kinds/fields.ts";
-import type { Schema, TypeSchema } from "../kinds/schema.ts";
-import { schemas } from "../kinds/schemas.generated.ts";
+import { type Schema, schemas, type TypeSchema } from "../kinds/schema.ts";
 import { microTimeLayout, timeLayout, timeProblem } from "./go-time.ts";
 import { Place } from "./place.ts";
 import { mistyped, SchemaTypeError } from "./schema-type-error.ts";

@@ -1,6 +1,6 @@
 // Structs that Go embeds: JSON shows their fields as the outer type's own, while Go's decoder names
 // the struct when a value does not fit.
-import { schemas } from "../kinds/schemas.generated.ts";
+import { schemas } from "../kinds/schema.ts";
 
 const byOwner: Readonly<Record<string, string>> = {
   "core.v1.EphemeralContainer": "EphemeralContainerCommon",

@@ -1,6 +1,6 @@
 // Protobuf bodies recorded from kubectl, and broken ones.
 import { describe, expect, test } from "vitest";
-import { schemas } from "../kinds/schemas.generated.ts";
+import { schemas } from "../kinds/schema.ts";
 import { conform } from "./conform.ts";
 import { decodeProtobuf } from "./protobuf.ts";
 import { ProtobufError } from "./protobuf-wire.ts";

@@ -2,8 +2,7 @@
 // names the kind, and the object with fields by number. Decoded to the same JSON a JSON body would
 // hold; conforming it afterwards drops the zero values that protobuf spells out.
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
-import type { Schema } from "../kinds/schema.ts";
-import { schemas } from "../kinds/schemas.generated.ts";
+import { type Schema, schemas } from "../kinds/schema.ts";
 import { ProtobufError, type ProtobufField, readProtobufFields } from "./protobuf-wire.ts";
 import type { ExpectedKind } from "./request-object.ts";
 

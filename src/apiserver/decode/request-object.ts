@@ -11,7 +11,7 @@ import { type Conformed, conform } from "./conform.ts";
 import { SchemaTypeError } from "./schema-type-error.ts";
 import { hasRepeatedKeys, repeatedKeys, strictProblems } from "./strict-fields.ts";
 
-const fieldValidations = ["Ignore", "Strict", "Warn"] as const;
+export const fieldValidations = ["Ignore", "Strict", "Warn"] as const;
 
 export type FieldValidation = (typeof fieldValidations)[number];
 
@@ -62,21 +62,6 @@ export function decodePatched(
 ): { readonly value: JsonObject; readonly problems: readonly string[] } {
   const { value, unknownFields } = conformTo(expected, document);
   return { value, problems: unknownFields.map(unknownField) };
-}
-
-/** The query parameter; `operation` names the options object in the refusal. */
-export function readFieldValidation(
-  query: URLSearchParams,
-  operation: "CreateOptions" | "PatchOptions" | "UpdateOptions",
-): FieldValidation {
-  const given = query.get("fieldValidation") ?? "";
-  const known = fieldValidations.find((value) => value === given);
-  if (given !== "" && known === undefined) {
-    const errors = new FieldErrors();
-    errors.notSupported("fieldValidation", given, ["", ...fieldValidations]);
-    errors.throwIfAny({ group: "meta.k8s.io", kind: operation }, "");
-  }
-  return known ?? "Warn";
 }
 
 function conformTo({ custom, schema }: ExpectedKind, document: unknown): Conformed {

@@ -1,12 +1,13 @@
-// A value that is not what the schema says, in the words of Go's JSON decoder, which is what people
-// find when they search for the message.
+// A value whose type is not the one of the schema. Messages are those of Go's JSON decoder, so that a
+// search finds them.
 import type { Schema } from "../kinds/schema.ts";
+import { goJsonType, goKind } from "./go-format.ts";
 import type { Place } from "./place.ts";
 
 export class SchemaTypeError extends Error {
   override readonly name = "SchemaTypeError";
   readonly code = "SCHEMA_TYPE";
-  /** The same in the words of the converter that strategic merge patches go through. */
+  /** The message of the converter that strategic merge patches use. */
   readonly conversion: string;
 
   constructor(message: string, conversion = message) {
@@ -27,14 +28,6 @@ export function mistyped(value: unknown, schema: Schema, place: Place): SchemaTy
     `json: cannot unmarshal ${given} into ${target} of type ${type}`,
     conversionProblem(value, schema, type),
   );
-}
-
-/** The JSON type of a value, as Go names it. */
-export function goJsonType(value: unknown): string {
-  if (Array.isArray(value)) {
-    return "array";
-  }
-  return typeof value === "boolean" ? "bool" : typeof value;
 }
 
 function conversionProblem(value: unknown, schema: Schema, type: string): string {
@@ -61,23 +54,6 @@ function conversionProblem(value: unknown, schema: Schema, type: string): string
   }
 }
 
-/** The kind of type that Go's decoder gives a value it is not told the type of. */
-function goKind(value: unknown): string {
-  if (Array.isArray(value)) {
-    return "slice";
-  }
-  switch (typeof value) {
-    case "boolean":
-      return "bool";
-    case "number":
-      return Number.isInteger(value) ? "int64" : "float64";
-    case "string":
-      return "string";
-    default:
-      return "map";
-  }
-}
-
 function goType(schema: Schema): string {
   switch (schema.type) {
     case "ref":
@@ -92,7 +68,7 @@ function goType(schema: Schema): string {
       return "bool";
     case "number":
       return "float64";
-    // These types decode themselves, from a plain value.
+    // These types have a decoder that reads a scalar.
     case "intOrString":
       return "int32";
     case "quantity":

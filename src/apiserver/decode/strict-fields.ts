@@ -1,8 +1,7 @@
 // What a strict client wants to hear of: fields the schema does not know and keys that occur twice,
 // in the order of the document, worded as the real server does.
 import { isJsonObject } from "../kinds/fields.ts";
-import type { Schema } from "../kinds/schema.ts";
-import { schemas } from "../kinds/schemas.generated.ts";
+import { type Schema, schemas } from "../kinds/schema.ts";
 import { type JsonVisitor, scanJson } from "./json-scanner.ts";
 
 /** More than anybody reads; the real decoder stops collecting there too. */

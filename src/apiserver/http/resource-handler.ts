@@ -1,21 +1,21 @@
-// One request on a resource: reads what the verb needs from the request, runs the verb, and gives
-// the answer. Watches and logs stream, so they write their own answer.
+// One request on a resource: reads its options, makes its RequestContext, runs the verb and returns the
+// answer. Watches and logs stream, so they write their own answer.
 
 import type { PodLogs } from "../../components/pod-logs.ts";
-import type { IncomingRequest, ServerExchange } from "../../environment/network.ts";
+import type { ServerExchange } from "../../environment/network.ts";
 import type { AccessControl } from "../access/access-control.ts";
 import { tokenRequestKind } from "../access/token-request.ts";
 import { ApiError } from "../api-error.ts";
-import { applyConfiguration, applyMediaType, refuseForce } from "../apply/apply-request.ts";
+import { applyConfiguration, applyMediaType } from "../apply/apply-request.ts";
 import type { FieldManagement } from "../apply/field-management.ts";
 import { mediaType, readBody } from "../decode/body.ts";
-import { type ExpectedKind, readFieldValidation } from "../decode/request-object.ts";
+import type { ExpectedKind } from "../decode/request-object.ts";
 import { copyJson, type JsonObject } from "../kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { encodeList } from "../listwatch/list-body.ts";
 import { notFound } from "../listwatch/refusals.ts";
-import { readPatch } from "../patch/apply-patch.ts";
+import { readPatch } from "../patch/patch-request.ts";
 import { type AnswerForm, answerForm } from "../tables/answer-form.ts";
 import { asKubeObject } from "../verbs/api-object.ts";
 import type { Backend, Target } from "../verbs/backend.ts";
@@ -23,12 +23,8 @@ import { bindingKind, bindPod } from "../verbs/bind.ts";
 import { createObject } from "../verbs/create.ts";
 import { deleteObject } from "../verbs/delete.ts";
 import { evictionKind, evictPod } from "../verbs/evict.ts";
-import {
-  readDryRun,
-  readListRequest,
-  readSelectors,
-  readWatchRequest,
-} from "../verbs/read-options.ts";
+import { readListRequest, readSelectors, readWatchRequest } from "../verbs/read-options.ts";
+import type { RequestContext } from "../verbs/request-context.ts";
 import { scaleKind, shownScale, updateScale } from "../verbs/scale.ts";
 import { checkNameInBody, successStatus } from "../verbs/status-answer.ts";
 import { updateObject } from "../verbs/update.ts";
@@ -38,13 +34,20 @@ import { checkPodLogOptions, readPodLogRequest } from "./pod-log-options.ts";
 import { decodeBody, decodeDeleteOptions } from "./request-body.ts";
 import type { ResourceRoute } from "./route.ts";
 import type { RequestNotes } from "./served-request.ts";
+import { managerFromUserAgent, readWriteOptions, type WriteOptions } from "./write-options.ts";
 
 export interface ResourceCall {
   readonly route: ResourceRoute;
   readonly exchange: ServerExchange;
   readonly user: User;
-  /** For those who keep a record of the request. */
+  /** For metrics, the audit log and the server's own log. */
   readonly notes: RequestNotes;
+}
+
+/** A call with the stores that serve it. */
+interface ServedCall extends ResourceCall {
+  readonly backend: Backend;
+  readonly form: AnswerForm;
 }
 
 export interface ResourceHandlerOptions {
@@ -52,189 +55,170 @@ export interface ResourceHandlerOptions {
   readonly podLogs: PodLogs;
   readonly access: AccessControl;
   readonly fieldManagement: FieldManagement;
-  /** By host: what those who only look on are served from. */
+  /** By host: the separate stores that isolated readers are served from. */
   readonly onlookers: ReadonlyMap<string, Backend>;
 }
 
 export class ResourceHandler {
-  readonly #backend: Backend;
-  readonly #podLogs: PodLogs;
   readonly #options: ResourceHandlerOptions;
 
   constructor(options: ResourceHandlerOptions) {
     this.#options = options;
-    this.#backend = options.backend;
-    this.#podLogs = options.podLogs;
   }
 
   /** The answer, or undefined when the verb has streamed it itself. */
   async handle(call: ResourceCall): Promise<Answer | undefined> {
-    const { access, fieldManagement, onlookers } = this.#options;
-    const { user, route, exchange } = call;
-    const usual = onlookers.get(hostOf(exchange.request.peer)) ?? this.#backend;
-    const guarded = access.guardedBackend(user, route) ?? usual;
-    const backend = fieldManagement.recording(guarded, route, exchange.request);
-    const handler =
-      backend === this.#backend ? this : new ResourceHandler({ ...this.#options, backend });
-    const answer = await handler.#dispatch(call);
+    const { route, exchange } = call;
+    const { onlookers, backend: usual } = this.#options;
+    const backend = onlookers.get(hostOf(exchange.request.peer)) ?? usual;
+    const form = answerForm(route, exchange.request, backend.clock);
+    const answer = await this.#dispatch({ ...call, backend, form });
     return answer && withWarnings(answer, route.kind.custom?.warnings ?? []);
   }
 
-  async #dispatch(call: ResourceCall): Promise<Answer | undefined> {
-    const { route, exchange } = call;
-    const isLog = route.subresource === "log";
-    const type = answerForm(route, exchange.request, this.#backend.clock);
-    switch (route.verb) {
+  async #dispatch(call: ServedCall): Promise<Answer | undefined> {
+    switch (call.route.verb) {
       case "get":
-        return isLog ? this.#log(call) : this.#get(route, type);
+        return call.route.subresource === "log" ? this.#log(call) : this.#get(call);
       case "list":
-        return this.#list(call, type);
+        return this.#list(call);
       case "watch":
-        return this.#watch(call, type);
+        return this.#watch(call);
       case "create":
-        return this.#create(call, type);
+        return this.#create(call);
       case "update":
-        return this.#update(call, type);
+        return this.#update(call);
       case "patch":
-        return this.#patch(call, type);
+        return this.#patch(call);
       case "delete":
-        return this.#delete(route, exchange.request, type);
+        return this.#delete(call);
       case "deletecollection":
-        return this.#deleteCollection(route, exchange.request, type);
+        return this.#deleteCollection(call);
     }
   }
 
-  async #get(route: ResourceRoute, type: AnswerForm): Promise<Answer> {
-    const object = await this.#read(route);
+  /** The one place where a write's context is made. */
+  #contextOf({ route, exchange, user }: ResourceCall, options: WriteOptions): RequestContext {
+    const { access, fieldManagement } = this.#options;
+    const { kind, namespace = "", name = "" } = route;
+    const { headers } = exchange.request;
+    return {
+      dryRun: options.dryRun,
+      managedFieldsAfter: fieldManagement.recorder(
+        route,
+        () => options.manager || managerFromUserAgent(headers["user-agent"] ?? ""),
+      ),
+      admit: access.admission(user, route),
+      authorizeCreate() {
+        const { group, version, resource } = kind;
+        const place = { group, version, resource, subresource: "", namespace, name };
+        access.authorize(user, { type: "resource", verb: "create", ...place }, {});
+      },
+    };
+  }
+
+  async #get(call: ServedCall): Promise<Answer> {
+    const { route, form } = call;
+    const object = await readObject(call);
     const isScale = route.subresource === "scale";
-    const shown = isScale ? shownScale(object, route.kind.custom?.scale) : object;
-    return jsonAnswer(200, shown, type);
+    return jsonAnswer(200, isScale ? shownScale(object, route.kind.custom?.scale) : object, form);
   }
 
-  async #read(route: ResourceRoute): Promise<KubeObject> {
-    const { kind, namespace, name } = targetOf(route);
-    const store = this.#backend.store(kind);
-    const version = route.query.get("resourceVersion") ?? "";
-    const object =
-      version === ""
-        ? await store.get(namespace, name)
-        : await store.getCached(namespace, name, version);
-    if (object === undefined) {
-      throw notFound(kind, name);
-    }
-    return object;
-  }
-
-  async #list({ route, notes }: ResourceCall, type: AnswerForm): Promise<Answer> {
-    const answer = await this.#backend.store(route.kind).list(readListRequest(route));
+  async #list({ route, backend, notes, form }: ServedCall): Promise<Answer> {
+    const answer = await backend.store(route.kind).list(readListRequest(route));
     notes.items = answer.items.length;
-    return encodedAnswer(200, encodeList(route.kind, answer), type);
+    return encodedAnswer(200, encodeList(route.kind, answer), form);
   }
 
-  async #watch({ route, exchange, user }: ResourceCall, { shape }: AnswerForm): Promise<undefined> {
-    const request = { ...readWatchRequest(route, user.name), shape };
+  async #watch({ route, backend, exchange, user, form }: ServedCall): Promise<undefined> {
+    const request = { ...readWatchRequest(route, user.name), shape: form.shape };
     const writer = new DeferredWriter(exchange, {
       "cache-control": "no-cache, private",
       "content-type": "application/json",
     });
-    await this.#backend.store(route.kind).watch(request, writer, exchange.request.closed);
+    await backend.store(route.kind).watch(request, writer, exchange.request.closed);
   }
 
-  async #log({ route, exchange }: ResourceCall): Promise<undefined> {
+  async #log(call: ServedCall): Promise<undefined> {
+    const { route, exchange } = call;
     checkPodLogOptions(route.name ?? "", route.query);
-    const pod = await this.#read(route);
-    const request = readPodLogRequest(pod, route.query);
+    const request = readPodLogRequest(await readObject(call), route.query);
     const writer = exchange.respond(200, { "content-type": "text/plain" });
-    await this.#podLogs.write(request, writer, exchange.request.closed);
+    await this.#options.podLogs.write(request, writer, exchange.request.closed);
     writer.end();
   }
 
-  async #create({ route, exchange, user, notes }: ResourceCall, type: AnswerForm): Promise<Answer> {
-    const { kind, namespace } = route;
+  async #create(call: ServedCall): Promise<Answer> {
+    const { route, backend, exchange, user, notes, form } = call;
+    const { kind, namespace, subresource } = route;
     const { request } = exchange;
-    const validation = readFieldValidation(route.query, "CreateOptions");
-    const dryRun = readDryRun(route.query, "CreateOptions");
-    if (route.subresource === "binding") {
-      const binding = await decodeBody(request, bindingKind, validation);
-      await bindPod(this.#backend, { ...targetOf(route), dryRun }, binding.value);
-      return jsonAnswer(201, successStatus(201), type);
+    const options = readWriteOptions(route.query, "create");
+    const context = this.#contextOf(call, options);
+    const target = targetOf(route);
+    if (subresource === "binding") {
+      const binding = await decodeBody(request, bindingKind, options.validation);
+      await bindPod(backend, context, target, binding.value);
+      return jsonAnswer(201, successStatus(201), form);
     }
-    if (route.subresource === "eviction") {
-      const { value } = await decodeBody(request, evictionKind, validation);
-      await evictPod(this.#backend, targetOf(route), value, route.query);
-      return jsonAnswer(201, successStatus(201), type);
+    if (subresource === "eviction") {
+      const { value } = await decodeBody(request, evictionKind, options.validation);
+      await evictPod(backend, target, value, route.query);
+      return jsonAnswer(201, successStatus(201), form);
     }
     const { access } = this.#options;
-    if (route.subresource === "token") {
-      const { value } = await decodeBody(request, tokenRequestKind, validation);
-      return jsonAnswer(201, await access.issueToken(targetOf(route), value, notes), type);
+    if (subresource === "token") {
+      const { value } = await decodeBody(request, tokenRequestKind, options.validation);
+      return jsonAnswer(201, await access.issueToken(target, value, notes), form);
     }
-    const { value, warnings } = await decodeBody(request, expectedOf(kind), validation);
+    const { value, warnings } = await decodeBody(request, expectedOf(kind), options.validation);
     notes.object = value;
     if (kind.createOnly) {
       const review = { kind, user, namespace: namespace ?? "", question: value };
-      return withWarnings(jsonAnswer(201, await access.reviews.answer(review), type), warnings);
+      return withWarnings(jsonAnswer(201, await access.reviews.answer(review), form), warnings);
     }
     const object = asKubeObject(kind, value);
-    const created = await createObject(this.#backend, { kind, namespace, object, dryRun });
-    return withWarnings(jsonAnswer(201, created, type), warningsOf(route, created, warnings));
+    const created = await createObject(backend, context, { kind, namespace, object });
+    return objectAnswer(call, { status: 201, object: created, warnings });
   }
 
-  async #update(call: ResourceCall, type: AnswerForm): Promise<Answer> {
-    const { route, exchange, notes } = call;
+  async #update(call: ServedCall): Promise<Answer> {
+    const { route, backend, exchange, notes, form } = call;
     const { request } = exchange;
-    const validation = readFieldValidation(route.query, "UpdateOptions");
-    const dryRun = readDryRun(route.query, "UpdateOptions");
+    const options = readWriteOptions(route.query, "update");
+    const context = this.#contextOf(call, options);
     const target = targetOf(route);
     const { kind, namespace, name } = target;
     if (route.subresource === "scale") {
-      const { value, warnings } = await decodeBody(request, scaleKind, validation);
+      const { value, warnings } = await decodeBody(request, scaleKind, options.validation);
       checkNameInBody(value, name);
-      const scale = await updateScale(this.#backend, { ...target, dryRun }, () => value);
-      return withWarnings(jsonAnswer(200, scale, type), warnings);
+      const scale = await updateScale(backend, context, target, () => value);
+      return withWarnings(jsonAnswer(200, scale, form), warnings);
     }
-    const { value, warnings } = await decodeBody(request, expectedOf(kind), validation);
+    const { value, warnings } = await decodeBody(request, expectedOf(kind), options.validation);
     notes.object = value;
     checkNameInBody(value, name);
-    if (route.subresource === undefined && (await this.#createsOnUpdate(target))) {
-      this.#authorizeCreate(call);
+    const mayCreate = kind.createOnUpdate && route.subresource === undefined;
+    if (mayCreate && (await backend.store(kind).get(namespace, name)) === undefined) {
+      context.authorizeCreate();
       const object = asKubeObject(kind, copyJson(value));
       delete object.metadata.resourceVersion;
-      const created = await createObject(this.#backend, { kind, namespace, object, dryRun });
-      return withWarnings(jsonAnswer(201, created, type), warningsOf(route, created, warnings));
+      const created = await createObject(backend, context, { kind, namespace, object });
+      return objectAnswer(call, { status: 201, object: created, warnings });
     }
-    const updated = await updateObject(this.#backend, {
+    const object = await updateObject(backend, context, {
       ...target,
-      dryRun,
       part: partOf(route),
       next: () => asKubeObject(kind, copyJson(value)),
     });
-    return withWarnings(jsonAnswer(200, updated, type), warningsOf(route, updated, warnings));
+    return objectAnswer(call, { status: 200, object, warnings });
   }
 
-  async #createsOnUpdate({ kind, namespace, name }: Target): Promise<boolean> {
-    return (
-      kind.createOnUpdate && (await this.#backend.store(kind).get(namespace, name)) === undefined
-    );
-  }
-
-  /** Who may change an object that is there may not therefore make one. */
-  #authorizeCreate({ route, user }: ResourceCall): void {
-    const { kind, namespace = "", name = "" } = route;
-    const { group, version, resource } = kind;
-    const place = { group, version, resource, subresource: "", namespace, name };
-    this.#options.access.authorize(user, { type: "resource", verb: "create", ...place }, {});
-  }
-
-  async #patch(call: ResourceCall, type: AnswerForm): Promise<Answer> {
-    const { route } = call;
-    const { request } = call.exchange;
-    if (mediaType(request.headers) === applyMediaType) {
-      return this.#apply(call, type);
-    }
-    refuseForce(route.query);
-    const validation = readFieldValidation(route.query, "PatchOptions");
-    const dryRun = readDryRun(route.query, "PatchOptions");
+  async #patch(call: ServedCall): Promise<Answer> {
+    const { route, backend, exchange } = call;
+    const { request } = exchange;
+    if (mediaType(request.headers) === applyMediaType) return this.#apply(call);
+    const { validation, ...options } = readWriteOptions(route.query, "patch");
+    const context = this.#contextOf(call, { ...options, validation });
     const target = targetOf(route);
     const expected = route.subresource === "scale" ? scaleKind : expectedOf(route.kind);
     const body = await readBody(request);
@@ -246,70 +230,74 @@ export class ResourceHandler {
       warnings = decoded.warnings;
       return decoded.value;
     };
-    const result =
+    const object =
       route.subresource === "scale"
-        ? await updateScale(this.#backend, { ...target, dryRun }, apply)
-        : await updateObject(this.#backend, {
+        ? await updateScale(backend, context, target, apply)
+        : await updateObject(backend, context, {
             ...target,
-            dryRun,
             part: partOf(route),
             next: (current) => asKubeObject(route.kind, apply(current)),
           });
-    return withWarnings(jsonAnswer(200, result, type), warningsOf(route, result, warnings));
+    return objectAnswer(call, { status: 200, object, warnings });
   }
 
-  async #apply(call: ResourceCall, type: AnswerForm): Promise<Answer> {
+  async #apply(call: ServedCall): Promise<Answer> {
+    const { route, backend, exchange } = call;
     const { fieldManagement } = this.#options;
-    const { route, exchange } = call;
-    const applied = await applyConfiguration(this.#backend, fieldManagement, {
-      route,
-      request: exchange.request,
-      authorizeCreate: () => this.#authorizeCreate(call),
-    });
-    const answer = jsonAnswer(applied.isCreated ? 201 : 200, applied.object, type);
-    return withWarnings(answer, warningsOf(route, applied.object, applied.warnings));
+    const { request } = exchange;
+    const options = readWriteOptions(route.query, "apply");
+    const context = this.#contextOf(call, options);
+    const write = { route, request, options };
+    const applied = await applyConfiguration(backend, context, fieldManagement, write);
+    const { object, isCreated, warnings } = applied;
+    return objectAnswer(call, { status: isCreated ? 201 : 200, object, warnings });
   }
 
-  async #delete(route: ResourceRoute, request: IncomingRequest, type: AnswerForm): Promise<Answer> {
-    const options = await decodeDeleteOptions(request, route.query);
+  async #delete({ route, backend, exchange, form }: ServedCall): Promise<Answer> {
+    const options = await decodeDeleteOptions(exchange.request, route.query);
     const target = targetOf(route);
-    const { object, removed } = await deleteObject(this.#backend, target, options);
-    if (removed && !target.kind.returnsDeleted) {
-      return jsonAnswer(200, successStatus(200, target.kind, object), type);
-    }
-    return jsonAnswer(200, object, type);
+    const { object, removed } = await deleteObject(backend, target, options);
+    const isShown = !removed || target.kind.returnsDeleted;
+    return jsonAnswer(200, isShown ? object : successStatus(200, target.kind, object), form);
   }
 
-  async #deleteCollection(
-    route: ResourceRoute,
-    request: IncomingRequest,
-    type: AnswerForm,
-  ): Promise<Answer> {
+  async #deleteCollection({ route, backend, exchange, form }: ServedCall): Promise<Answer> {
     const { kind } = route;
-    const options = await decodeDeleteOptions(request, route.query);
-    const store = this.#backend.store(kind);
-    const answer = await store.list({ namespace: route.namespace, matches: readSelectors(route) });
+    const options = await decodeDeleteOptions(exchange.request, route.query);
+    const matches = readSelectors(route);
+    const answer = await backend.store(kind).list({ namespace: route.namespace, matches });
     for (const { object } of answer.items) {
       const { namespace, name } = object.metadata;
-      await ignoreNotFound(deleteObject(this.#backend, { kind, namespace, name }, options));
+      await ignoreNotFound(deleteObject(backend, { kind, namespace, name }, options));
     }
-    return encodedAnswer(200, encodeList(kind, answer), type);
+    return encodedAnswer(200, encodeList(kind, answer), form);
   }
+}
+
+async function readObject({ route, backend }: ServedCall): Promise<KubeObject> {
+  const { kind, namespace, name } = targetOf(route);
+  const store = backend.store(kind);
+  const version = route.query.get("resourceVersion") ?? "";
+  const object =
+    version === ""
+      ? await store.get(namespace, name)
+      : await store.getCached(namespace, name, version);
+  if (object === undefined) throw notFound(kind, name);
+  return object;
+}
+
+/** The written object, with the warnings about its body and then those about the object itself. */
+function objectAnswer(
+  { route: { kind, subresource }, form }: ServedCall,
+  { status, object, warnings }: { status: number; object: JsonObject; warnings: readonly string[] },
+): Answer {
+  // A write of a part of an object, such as its status, has no warnings about the object.
+  const own = subresource === undefined ? (kind.warnings?.(object as KubeObject) ?? []) : [];
+  return withWarnings(jsonAnswer(status, object, form), [...warnings, ...own]);
 }
 
 function targetOf({ kind, namespace, name = "" }: ResourceRoute): Target {
   return { kind, namespace, name };
-}
-
-/** Of a body and then of the object it became; a part of an object (its status) has none. */
-function warningsOf(
-  { kind, subresource }: ResourceRoute,
-  object: JsonObject,
-  ofBody: readonly string[],
-): readonly string[] {
-  return kind.warnings === undefined || subresource !== undefined
-    ? ofBody
-    : [...ofBody, ...kind.warnings(object as KubeObject)];
 }
 
 function expectedOf(kind: ResourceKind): ExpectedKind {

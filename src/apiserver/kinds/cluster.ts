@@ -3,9 +3,10 @@ import type { KubeObject } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import { ensureObject, numberAt, textAt, textsAt } from "./fields.ts";
 import { dnsLabel, qualifiedName } from "./names.ts";
+import { markForDeletion } from "./object-meta.ts";
 import { defineKind, keepStatus } from "./resource-kind.ts";
 
-/** Holds a deleted namespace until its contents are gone; lives in spec, not in metadata. */
+/** Holds a deleted namespace until its contents are gone. It is in spec, not in metadata. */
 export const namespaceFinalizer = "kubernetes";
 
 const namespaceNameLabel = "kubernetes.io/metadata.name";
@@ -40,6 +41,17 @@ export const namespaceKind = defineKind({
     namespace["spec"] = current["spec"];
   },
   validate: validateFinalizers,
+  undeletableNames: ["default", "kube-public", "kube-system"],
+  otherFinalizers: (namespace) => textsAt(namespace, "spec", "finalizers"),
+  /** It terminates, without a grace period, until its contents are gone. */
+  planDeletion(current, now) {
+    const { deletionTimestamp, finalizers = [] } = current.metadata;
+    const isHeld = textsAt(current, "spec", "finalizers").length > 0 || finalizers.length > 0;
+    if (!isHeld) return { object: current, goesNow: true };
+    if (deletionTimestamp !== undefined) return { object: current, goesNow: false };
+    const marked = markForDeletion(current, { wall: now, grace: undefined, finalizers });
+    return { object: { ...marked, status: { phase: "Terminating" } }, goesNow: false };
+  },
 });
 
 function validateFinalizers(namespace: KubeObject, errors: FieldErrors): void {

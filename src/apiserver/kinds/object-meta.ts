@@ -53,6 +53,42 @@ export function inheritMeta(object: KubeObject, current: KubeObject): void {
   }
 }
 
+/** Sets the deletion timestamp, and what goes with it the first time. */
+export function markForDeletion(
+  current: KubeObject,
+  options: { wall: WallMs; grace: number | undefined; finalizers: readonly string[] },
+): KubeObject {
+  const { metadata } = current;
+  const isFirst = metadata.deletionTimestamp === undefined;
+  const { finalizers: _, ...rest } = metadata;
+  const graceMs = (options.grace ?? 0) * 1000;
+  return {
+    ...current,
+    metadata: {
+      ...rest,
+      ...(options.finalizers.length === 0 ? {} : { finalizers: [...options.finalizers] }),
+      ...(isFirst && metadata.generation !== undefined
+        ? { generation: metadata.generation + 1 }
+        : {}),
+      deletionTimestamp: isFirst
+        ? `${new Date(options.wall + graceMs).toISOString().slice(0, 19)}Z`
+        : (metadata.deletionTimestamp ?? ""),
+      ...(options.grace === undefined ? {} : { deletionGracePeriodSeconds: options.grace }),
+    },
+  };
+}
+
+export function setManagedFields(
+  object: KubeObject,
+  managedFields: readonly unknown[] | undefined,
+): void {
+  if (managedFields === undefined || managedFields.length === 0) {
+    delete object.metadata.managedFields;
+  } else {
+    object.metadata.managedFields = [...managedFields];
+  }
+}
+
 export function validateMeta(
   object: KubeObject,
   rules: { readonly namespaced: boolean; readonly name: NameRule },

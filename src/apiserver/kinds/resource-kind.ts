@@ -1,7 +1,8 @@
-// What the server knows of one kind beyond its schema: its names, its rules, its subresources. The
-// verbs are the same for all kinds; whatever differs is a field here. The `prepare…` and `default`
-// functions get a copy that is theirs to change.
+// One kind of objects beyond its schema: names, subresources, defaults, rules, columns. The verbs are
+// the same for all kinds; every difference between kinds is a field here. `setDefaults` and the
+// `prepare…` functions change the object they get, which is the request's own copy.
 
+import type { WallMs } from "../../environment/clock.ts";
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { StoredForm } from "../listwatch/stored-form.ts";
@@ -79,10 +80,49 @@ export interface ResourceKind {
   canonicalize?(object: KubeObject): void;
   /** What a Table shows of it, where that is not fixed by its group and kind. */
   readonly columns?: KindColumns;
+  /** The numbers it takes from ranges of the cluster. Absent: it takes none. */
+  readonly allocation?: AllocationRules;
+  /** Objects that no client may delete. */
+  readonly undeletableNames?: readonly string[];
   /** What it becomes when it is first deleted, where it is then held. Absent: by its finalizers. */
   markDeleted?(object: KubeObject, now: string): KubeObject;
+  /** Replaces the deletion by grace period and finalizers, with its options. */
+  planDeletion?(current: KubeObject, now: WallMs): DeletionPlan;
+  /** Finalizers that are not in the metadata and hold a deleted object just as those do. */
+  otherFinalizers?(object: KubeObject): readonly string[];
   /** Seconds between DELETE and removal; 0 removes at once. Absent: kinds without grace. */
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
+}
+
+/** What a DELETE does first. */
+export interface DeletionPlan {
+  /** To be stored now; the current object itself when nothing is to be written. */
+  readonly object: KubeObject;
+  /** It is removed right after. */
+  readonly goesNow: boolean;
+}
+
+export interface AllocationRules {
+  /** Completes an object, which it may change, with the numbers it lacks. Throws if there are none. */
+  allocate(object: KubeObject, previous: KubeObject | undefined, taking: Taking): Promise<void>;
+  /** The storage keys of all numbers that an object holds. */
+  heldKeys(object: KubeObject): readonly string[];
+}
+
+/** Takes numbers for one write. */
+export interface Taking {
+  /** Nothing is taken. */
+  readonly dryRun: boolean;
+  /** False if another object holds the key. */
+  take(key: string): Promise<boolean>;
+  /** A free number of the range, chosen at random, by its name. */
+  takeAny<Name extends string | number>(range: {
+    readonly prefix: string;
+    readonly count: number;
+    readonly nameOf: (offset: number) => Name;
+    /** For the refusal when the range is full. */
+    readonly what: string;
+  }): Promise<Name>;
 }
 
 type Optional =

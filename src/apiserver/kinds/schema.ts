@@ -1,6 +1,7 @@
-// The shape of an API type: which fields it has and what each may hold. `schemas.generated.ts` is a
-// table of these, made from the published Kubernetes specification by scripts/generate-schemas.mjs;
-// decoding, unknown-field handling, patching and the OpenAPI document all read the same table.
+// The shape of an API type: its fields and the values each may hold. `schemas.json` is the table of
+// these; scripts/generate-schemas.mjs makes it from the published Kubernetes specification. Decoding,
+// unknown-field handling, patching and the OpenAPI document all read this one table.
+import table from "./schemas.json" with { type: "json" };
 
 export type Schema = (
   | { readonly type: "string" | "bytes" | "int32" | "int64" | "number" | "boolean" }
@@ -42,4 +43,7 @@ export interface TypeSchema {
   readonly atomic?: true;
 }
 
+/** By name: group, version and kind, as in `core.v1.Pod`. */
 export type SchemaTable = Readonly<Record<string, TypeSchema>>;
+
+export const schemas = table.types as SchemaTable;

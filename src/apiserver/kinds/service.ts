@@ -16,6 +16,7 @@ import {
 import { dnsLabel } from "./names.ts";
 import { defineKind, keepStatus } from "./resource-kind.ts";
 import { headlessIp } from "./service-addresses.ts";
+import { serviceAllocation } from "./service-allocation.ts";
 import { validateService, validateServiceUpdate } from "./service-rules.ts";
 import {
   isExternallyReachable,
@@ -60,6 +61,7 @@ export const serviceKind = defineKind({
       delete ensureObject(service, "spec")["internalTrafficPolicy"];
     }
   },
+  allocation: serviceAllocation,
   validate: validateService,
   validateUpdate: validateServiceUpdate,
   warnings: serviceWarnings,

@@ -3,8 +3,7 @@
 // out: the table holds facts, not prose.
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
-import type { Schema } from "../kinds/schema.ts";
-import { schemas } from "../kinds/schemas.generated.ts";
+import { type Schema, schemas } from "../kinds/schema.ts";
 import {
   deleteOptionsName,
   kindDefinitionName,

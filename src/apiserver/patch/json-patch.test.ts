@@ -1,4 +1,4 @@
-// JSON Patch: every operation, every refusal.
+// JSON Patch: every operation, every error.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { applyJsonPatch, JsonPatchError } from "./json-patch.ts";
@@ -7,12 +7,12 @@ const document = { a: { b: [1, 2, 3], "x/y": "slash", "m~n": "tilde" }, c: "text
 
 const applied: readonly { what: string; patch: object[]; expected: unknown }[] = [
   {
-    what: "add puts in a field",
+    what: "add sets a field",
     patch: [{ op: "add", path: "/a/d", value: null }],
     expected: { ...document, a: { ...document.a, d: null } },
   },
   {
-    what: "add puts an element before the index, or at the end",
+    what: "add inserts an element before the index, or at the end",
     patch: [
       { op: "add", path: "/a/b/1", value: 9 },
       { op: "add", path: "/a/b/-", value: 8 },
@@ -20,7 +20,7 @@ const applied: readonly { what: string; patch: object[]; expected: unknown }[] =
     expected: { ...document, a: { ...document.a, b: [1, 9, 2, 3, 8] } },
   },
   {
-    what: "remove takes out by escaped names",
+    what: "remove finds fields by escaped names",
     patch: [
       { op: "remove", path: "/a/x~1y" },
       { op: "remove", path: "/a/m~0n" },
@@ -44,7 +44,7 @@ const applied: readonly { what: string; patch: object[]; expected: unknown }[] =
     },
   },
   {
-    what: "add without a value adds null, and replace sets a field that was not there",
+    what: "add without a value adds null, and replace sets a missing field",
     patch: [
       { op: "add", path: "/n" },
       { op: "replace", path: "/c2", value: 1 },
@@ -57,17 +57,17 @@ const applied: readonly { what: string; patch: object[]; expected: unknown }[] =
 
 const refused: readonly { why: string; patch: unknown; message: string }[] = [
   {
-    why: "replaces what is not there",
+    why: "replaces a missing value",
     patch: [{ op: "replace", path: "/a/none/x", value: 1 }],
     message: "doc is missing path: /a/none/x: missing value",
   },
   {
-    why: "removes what is not there",
+    why: "removes a missing value",
     patch: [{ op: "remove", path: "/none" }],
     message: "Unable to remove nonexistent key: none: missing value",
   },
   {
-    why: "adds below what is not there",
+    why: "adds below a missing value",
     patch: [{ op: "add", path: "/none/x", value: 1 }],
     message: "doc is missing path: /none/x: missing value",
   },
@@ -89,7 +89,7 @@ const refused: readonly { why: string; patch: unknown; message: string }[] = [
 ];
 
 describe("a JSON patch", () => {
-  test.each(applied)("does what RFC 6902 says: $what", ({ patch, expected }) => {
+  test.each(applied)("follows RFC 6902: $what", ({ patch, expected }) => {
     const before = structuredClone(document);
     expect(applyJsonPatch(document, patch)).toEqual(expected);
     expect(document).toEqual(before);
@@ -99,7 +99,7 @@ describe("a JSON patch", () => {
     expect(() => applyJsonPatch(document, patch)).toThrow(new JsonPatchError(message));
   });
 
-  test("may not copy its own copies without end", () => {
+  test("has a bound on the size of copies of copies", () => {
     const doubling = (count: number) =>
       Array.from({ length: count }, (_, index) => ({
         op: "copy",
@@ -112,7 +112,7 @@ describe("a JSON patch", () => {
     );
   });
 
-  test("changes neither its own values nor what it has copied from", () => {
+  test("changes neither its own values nor the source of a copy", () => {
     const patch = [
       { op: "add", path: "/v", value: { list: [1] } },
       { op: "copy", from: "/v", path: "/w" },
@@ -124,7 +124,7 @@ describe("a JSON patch", () => {
     expect(patch).toEqual(before);
   });
 
-  test("takes the names of what all objects inherit for names like others", () => {
+  test("treats names that objects inherit as ordinary fields", () => {
     const added = applyJsonPatch(JSON.parse('{"a":{}}'), [
       { op: "add", path: "/a/__proto__", value: "x" },
       { op: "add", path: "/a/constructor", value: "y" },

@@ -1,9 +1,9 @@
-// JSON Patch (RFC 6902) on plain JSON. The document is never changed: the operations work on a copy
-// of it, made once, so that thousands of them cost no more than what each one touches.
+// JSON Patch (RFC 6902). The operations change one copy of the document, so that the cost of each
+// depends only on the part it changes. The document itself is not changed.
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import { copyOf, isJsonObject, type JsonObject, ownField, setField } from "../kinds/fields.ts";
 
-/** The patch does not fit the document, or is too long to be tried. */
+/** The patch does not fit the document, or is too long. */
 export class JsonPatchError extends Error {
   override readonly name = "JsonPatchError";
   readonly code = "JSON_PATCH";
@@ -15,7 +15,7 @@ export class JsonPatchError extends Error {
   }
 }
 
-/** More operations than any honest patch has; the real server has the same bound. */
+/** The bound of the real server. */
 const maxOperations = 10_000;
 
 export function applyJsonPatch(document: unknown, patch: unknown): unknown {
@@ -33,10 +33,10 @@ export function applyJsonPatch(document: unknown, patch: unknown): unknown {
   );
 }
 
-/** What all copies of one patch may come to, as JSON; k8s.io/apiserver's JSONPatchMaxCopyBytes. */
+/** The JSON size of all copies of one patch; k8s.io/apiserver's JSONPatchMaxCopyBytes. */
 const maxCopyBytes = 3 * 1024 * 1024;
 
-/** Each copy may copy the copies before it: a few dozen would fill any memory. */
+/** A copy can contain earlier copies: a few dozen would exhaust the memory. */
 class CopyAllowance {
   #bytes = 0;
 
@@ -54,7 +54,7 @@ class CopyAllowance {
 
 const operationFields = ["from", "op", "path", "value"];
 
-/** What a strict client wants to hear of: fields no operation has. */
+/** Unknown fields of operations, for strict validation. */
 export function jsonPatchProblems(patch: unknown): readonly string[] {
   const operations: readonly unknown[] = Array.isArray(patch) ? patch : [];
   return operations.flatMap((operation, index) =>
@@ -64,7 +64,7 @@ export function jsonPatchProblems(patch: unknown): readonly string[] {
   );
 }
 
-/** Changes the document, and gives it back, or what took its place. */
+/** Changes the document and returns it, or the value that replaces it. */
 function apply(document: unknown, operation: unknown, copies: CopyAllowance): unknown {
   if (!isJsonObject(operation)) {
     throw new JsonPatchError("an operation must be an object");
@@ -96,7 +96,7 @@ function apply(document: unknown, operation: unknown, copies: CopyAllowance): un
 
 type Pointer = readonly string[];
 
-/** Whatever stands before the first slash is not looked at. */
+/** Text before the first slash is ignored. */
 function parsePointer(text: unknown, field: string): Pointer {
   if (typeof text !== "string") {
     throw new JsonPatchError(`${field} must be a JSON pointer, got ${JSON.stringify(text)}`);
@@ -115,7 +115,7 @@ function test(document: unknown, path: Pointer, value: unknown): unknown {
   return document;
 }
 
-/** Null for a field that is not there; its parent must be. */
+/** Null for a missing field; its parent must exist. */
 function read(document: unknown, path: Pointer): unknown {
   let value: unknown = document;
   for (const [depth, step] of path.entries()) {
@@ -139,7 +139,7 @@ function insert(document: unknown, path: Pointer, value: unknown): unknown {
   return document;
 }
 
-/** A field need not be there before; a list element must. */
+/** A field may be missing; a list element must exist. */
 function replace(document: unknown, path: Pointer, value: unknown): unknown {
   if (path.length === 0) {
     return value;

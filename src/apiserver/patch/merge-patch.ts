@@ -1,6 +1,6 @@
 // JSON Merge Patch (RFC 7396): objects merge field by field, null removes, anything else replaces.
-// Nulls of objects inside a new list are left out as well, which goes beyond the RFC and is what
-// the library of the real server does.
+// Null fields of objects in a new list are dropped too. This is not in the RFC, but the library of
+// the real server does it.
 import { isJsonObject, type JsonObject, ownField, setField } from "../kinds/fields.ts";
 
 export function applyMergePatch(document: unknown, patch: unknown): unknown {

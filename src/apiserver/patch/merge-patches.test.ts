@@ -1,8 +1,8 @@
-// Merge patches, plain by the RFC's own examples and strategic by the schema.
+// JSON merge patches, with the examples of the RFC, and strategic merge patches.
 import { describe, expect, test } from "vitest";
 import { applyMergePatch } from "./merge-patch.ts";
+import { StrategicPatchError } from "./patch-meta.ts";
 import { applyStrategicMergePatch } from "./strategic-merge-patch.ts";
-import { StrategicPatchError } from "./strategic-patch-error.ts";
 
 describe("a merge patch", () => {
   // The examples of RFC 7396, appendix A.
@@ -15,7 +15,7 @@ describe("a merge patch", () => {
     [{ a: "c" }, { a: ["b"] }, { a: ["b"] }],
     [{ a: { b: "c" } }, { a: { b: "d", c: null } }, { a: { b: "d" } }],
     [{ a: [{ b: "c" }] }, { a: [1] }, { a: [1] }],
-    // Not of the RFC.
+    // Not in the RFC.
     [{ a: [] }, { a: [{ b: null, c: [{ d: null }] }, null] }, { a: [{ c: [{}] }, null] }],
     [
       ["a", "b"],
@@ -70,7 +70,7 @@ describe("a strategic merge patch", () => {
     );
   });
 
-  test("deletes, orders and replaces by directive", () => {
+  test("deletes, orders and replaces with directives", () => {
     expect(
       apply(
         podSpec({
@@ -95,7 +95,7 @@ describe("a strategic merge patch", () => {
     );
   });
 
-  test("keeps only the retained keys, and merges lists of plain values", () => {
+  test("keeps only the retained keys, and merges lists of scalars", () => {
     const strategy = { $retainKeys: ["type"], type: "Recreate" };
     const metadata = { finalizers: ["z"], "$deleteFromPrimitiveList/finalizers": ["x"] };
     expect(apply({ metadata, spec: { strategy } })).toEqual({
@@ -104,7 +104,7 @@ describe("a strategic merge patch", () => {
     });
   });
 
-  test("removes what is null", () => {
+  test("removes null fields", () => {
     expect(apply({ metadata: null })).toEqual({ spec: deployment.spec });
   });
 

@@ -1,15 +1,28 @@
-// What the schema says about patching a place in an object: of which type it is, and whether its
-// lists are merged and by which key.
-import type { Schema } from "../kinds/schema.ts";
-import { schemas } from "../kinds/schemas.generated.ts";
-import { StrategicPatchError } from "./strategic-patch-error.ts";
+// The patch metadata of a schema: the type of a field, and whether its lists are merged and by which
+// key.
+import { type Schema, schemas } from "../kinds/schema.ts";
+
+/**
+ * The patch contradicts the schema or itself. The status depends on the mistake: those that the
+ * real server does not expect are internal errors.
+ */
+export class StrategicPatchError extends Error {
+  override readonly name = "StrategicPatchError";
+  readonly code = "STRATEGIC_PATCH";
+  readonly status: 400 | 422 | 500;
+
+  constructor(status: 400 | 422 | 500, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
 
 /** The type of a value that is being patched. */
 export type PatchMeta = Schema;
 
 export interface FieldMeta {
   readonly meta: PatchMeta;
-  /** "" where nothing is said, which merges objects and replaces lists. */
+  /** "" is the default: objects are merged, lists are replaced. */
   readonly strategy: string;
 }
 
@@ -17,7 +30,7 @@ export interface ListMeta {
   /** Of the elements. */
   readonly meta: PatchMeta;
   readonly strategy: string;
-  /** "" for lists of plain values. */
+  /** "" for lists of scalars. */
   readonly mergeKey: string;
 }
 
@@ -52,12 +65,12 @@ function fieldSchema(meta: PatchMeta | undefined, field: string): Schema {
   return schema;
 }
 
-/** `retainKeys` only says that the directive may occur. */
+/** `retainKeys` only allows the directive. */
 function strategyOf(schema: Schema): string {
   return schema.patchStrategy?.find((strategy) => strategy !== "retainKeys") ?? "";
 }
 
-/** The kind of type, as Go's reflection names it. */
+/** The reflect.Kind of the Go type. */
 function kindOf(meta: PatchMeta | undefined): string {
   switch (meta?.type) {
     case "map":

@@ -1,15 +1,15 @@
-// How a strategic merge patch merges two lists: plain values by equality, objects by their merge
-// key. The order that comes out is the server's own order with the patch's elements in theirs.
+// Lists in a strategic merge patch. Scalars are merged by equality, objects by their merge key. The
+// result has the elements of the patch in the patch's order, and all others in the server's order.
+
+import { formatGoText, formatGoValue, goTypeOf } from "../decode/go-format.ts";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
-import { formatGoText, formatGoValue, goTypeOf } from "./go-format.ts";
-import type { ListMeta, PatchMeta } from "./patch-meta.ts";
-import { StrategicPatchError } from "./strategic-patch-error.ts";
+import { type ListMeta, type PatchMeta, StrategicPatchError } from "./patch-meta.ts";
 
 type MergeMap = (original: JsonObject, patch: JsonObject, meta: PatchMeta) => JsonObject;
 
 /**
- * Deleted and added elements leave traces in `current`, by which later sorting goes: the real
- * server works on Go slices that share an array.
+ * Deletions and additions also change `current`, and the later sort uses it: the real server works
+ * on Go slices that share an array.
  */
 export function mergeList(
   current: unknown[],
@@ -35,7 +35,7 @@ export function mergeList(
     const index = merged.findIndex((other) => other[mergeKey] === keyOf(item, mergeKey));
     const existing = merged[index];
     if (existing === undefined) {
-      // An append in Go writes into the shared array as long as that has room.
+      // An append in Go writes into the shared array while it has room.
       if (merged.length < length && !special.isReplaced) {
         current[merged.length] = item;
       }
@@ -47,7 +47,7 @@ export function mergeList(
   return inServerOrder({ merged, order: special.patch, current: special.current, mergeKey });
 }
 
-/** All elements of all lists must be of one type, and not lists. */
+/** All elements must have one type, and must not be lists. */
 export function elementType(lists: readonly (readonly unknown[])[]): string {
   const types = new Set(lists.flat(1).map(goTypeOf));
   const [first] = types;
@@ -73,7 +73,7 @@ interface DirectedPatch {
   readonly isReplaced: boolean;
 }
 
-/** Takes elements with `$patch` out of the patch, having done to the list what they say. */
+/** Applies the elements with `$patch` to the list and removes them from the patch. */
 function applyDirectives(
   current: unknown[],
   patch: readonly JsonObject[],
@@ -104,8 +104,8 @@ function applyDirectives(
 }
 
 /**
- * Moves the later elements up over a deleted one, and gives the new length; what stands beyond it
- * stays. So does a Go slice whose elements are deleted while another slice shares them.
+ * Moves the later elements up over each deleted one and returns the new length. Elements beyond it
+ * stay, as in a Go slice whose array another slice shares.
  */
 function deleteInPlace(
   list: unknown[],
@@ -125,17 +125,84 @@ function deleteInPlace(
   return kept;
 }
 
-export interface Ordering {
-  readonly merged: readonly unknown[];
-  /** Elements named here come in this order. */
+/** `$setElementOrder/…`: the order of the elements that the client knows. */
+export interface OrderedPatch {
+  /** Undefined if the object has no such list. */
+  readonly current: readonly unknown[] | undefined;
+  /** Undefined if the patch does not change the list. */
+  readonly patch: readonly unknown[] | undefined;
   readonly order: readonly unknown[];
-  /** The list before the patch, whose order the others keep. */
+  readonly list: ListMeta;
+  readonly merge: (
+    current: unknown[],
+    patch: readonly unknown[],
+    list: ListMeta,
+  ) => readonly unknown[];
+}
+
+/** The merged list in the given order; undefined if neither side has one. */
+export function orderElements(given: OrderedPatch): readonly unknown[] | undefined {
+  const { current, patch, order, list } = given;
+  checkOrder(patch ?? [], order, list.mergeKey);
+  const server = current === undefined ? undefined : [...current];
+  const merged = mergedList({ ...given, current: server });
+  if (merged === undefined) {
+    return undefined;
+  }
+  elementType([current ?? [], patch ?? []]);
+  return inServerOrder({ merged, order, current: server ?? [], mergeKey: list.mergeKey });
+}
+
+function mergedList({
+  current,
+  patch,
+  list,
+  merge,
+}: Omit<OrderedPatch, "current"> & { readonly current: unknown[] | undefined }):
+  | readonly unknown[]
+  | undefined {
+  if (current === undefined) {
+    return patch?.map(withoutDirectives).filter((item) => item !== undefined);
+  }
+  return patch === undefined ? current : merge(current, patch, list);
+}
+
+/** The order must list the elements of the patch, in the same order. */
+function checkOrder(patch: readonly unknown[], order: readonly unknown[], mergeKey: string): void {
+  if (order.length === 0 || patch.length === 0) {
+    return;
+  }
+  if (mergeKey !== "") {
+    patch.forEach(expectObject);
+  }
+  const identity = (item: unknown) => (mergeKey === "" ? item : keyOf(item, mergeKey));
+  const wanted = patch.filter((item) => !isJsonObject(item) || !Object.hasOwn(item, "$patch"));
+  let found = 0;
+  for (const item of order) {
+    if (found < wanted.length && identity(wanted[found]) === identity(item)) {
+      found++;
+    }
+  }
+  if (found < wanted.length) {
+    throw new StrategicPatchError(
+      500,
+      `The order in patch list:\n${formatGoValue(patch)}\n doesn't match $setElementOrder list:\n` +
+        `${formatGoValue(order)}\n`,
+    );
+  }
+}
+
+interface Ordering {
+  readonly merged: readonly unknown[];
+  /** The elements of the patch, in their order. */
+  readonly order: readonly unknown[];
+  /** The list before the patch, with the order of all other elements. */
   readonly current: readonly unknown[];
-  /** "" for plain values. */
+  /** "" for scalars. */
   readonly mergeKey: string;
 }
 
-export function inServerOrder({ merged, order, current, mergeKey }: Ordering): unknown[] {
+function inServerOrder({ merged, order, current, mergeKey }: Ordering): unknown[] {
   const identity = (item: unknown) => (mergeKey === "" ? item : keyOf(item, mergeKey));
   const ranked = order.map(identity);
   const before = current.map(identity);
@@ -154,8 +221,8 @@ export function inServerOrder({ merged, order, current, mergeKey }: Ordering): u
 }
 
 /**
- * By insertion, with elements of no rank before whatever stands before them: not a consistent
- * order, and what clients get from the real server.
+ * Insertion sort; an element without a rank moves before all elements in front of it. The order is
+ * not consistent, but it is the real server's.
  */
 function sortStably(items: readonly unknown[], rank: (item: unknown) => number): unknown[] {
   const sorted: unknown[] = [];
@@ -173,7 +240,7 @@ function comesBefore(left: number, right: number): boolean {
   return left < 0 || right < 0 || left < right;
 }
 
-export function expectObject(item: unknown): JsonObject {
+function expectObject(item: unknown): JsonObject {
   if (!isJsonObject(item)) {
     throw new StrategicPatchError(
       500,
@@ -183,7 +250,7 @@ export function expectObject(item: unknown): JsonObject {
   return item;
 }
 
-export function keyOf(given: unknown, mergeKey: string): unknown {
+function keyOf(given: unknown, mergeKey: string): unknown {
   const item = expectObject(given);
   if (!Object.hasOwn(item, mergeKey)) {
     throw new StrategicPatchError(
@@ -196,4 +263,19 @@ export function keyOf(given: unknown, mergeKey: string): unknown {
 
 function objectsOf(list: readonly unknown[]): readonly JsonObject[] {
   return list.filter(isJsonObject);
+}
+
+/** A new value: without objects with a directive, which have nothing to act on. */
+export function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(withoutDirectives).filter((item) => item !== undefined);
+  }
+  if (!isJsonObject(value)) {
+    return value;
+  }
+  if (Object.hasOwn(value, "$patch")) {
+    return undefined;
+  }
+  const fields = Object.entries(value).map(([key, field]) => [key, withoutDirectives(field)]);
+  return Object.fromEntries(fields.filter(([, field]) => field !== undefined));
 }

@@ -1,13 +1,22 @@
-// Strategic merge patch: a merge patch that knows, from the schema, which lists are merged by a key
-// instead of replaced, and understands the `$patch`, `$retainKeys`, `$setElementOrder/…` and
-// `$deleteFromPrimitiveList/…` directives that kubectl writes. Neither argument is changed.
+// Strategic merge patch: a merge patch that merges lists by a key if the schema has one, with the
+// directives `$patch`, `$retainKeys`, `$setElementOrder/…` and `$deleteFromPrimitiveList/…`, which
+// kubectl sends. Neither argument is changed.
+
+import { formatGoText, formatGoValue, goJsonType, goTypeOf } from "../decode/go-format.ts";
 import { isJsonObject, type JsonObject, ownField, setField } from "../kinds/fields.ts";
-import { formatGoText, formatGoValue, goTypeOf } from "./go-format.ts";
-import { withoutDirectives, withoutNulls } from "./patch-directives.ts";
-import { type ListMeta, listMeta, type PatchMeta, structMeta } from "./patch-meta.ts";
-import { orderElements } from "./set-element-order.ts";
-import { elementType, mergeList } from "./strategic-merge-list.ts";
-import { StrategicPatchError } from "./strategic-patch-error.ts";
+import {
+  type ListMeta,
+  listMeta,
+  type PatchMeta,
+  StrategicPatchError,
+  structMeta,
+} from "./patch-meta.ts";
+import {
+  elementType,
+  mergeList,
+  orderElements,
+  withoutDirectives,
+} from "./strategic-merge-list.ts";
 
 const orderPrefix = "$setElementOrder";
 const deletePrefix = "$deleteFromPrimitiveList";
@@ -20,15 +29,15 @@ export function applyStrategicMergePatch(
   if (!isJsonObject(patch)) {
     throw new StrategicPatchError(
       400,
-      `json: cannot unmarshal ${jsonTypeOf(patch)} into Go value of type map[string]interface {}`,
+      `json: cannot unmarshal ${goJsonType(patch)} into Go value of type map[string]interface {}`,
     );
   }
   const original = isJsonObject(document) ? document : {};
   return mergeMap(original, patch, { type: "ref", to: typeName });
 }
 
-/** Also merges one element of a list that is merged by a key. */
-export function mergeMap(
+/** Also merges an element of a list with a merge key. */
+function mergeMap(
   original: JsonObject,
   patch: JsonObject,
   meta: PatchMeta | undefined,
@@ -65,7 +74,7 @@ function replaceOrDelete(patch: JsonObject): JsonObject {
   );
 }
 
-/** Only the named keys stay, and the patch may touch no other. */
+/** Keeps only the named keys; the patch may not change others. */
 function retainKeys(original: JsonObject, changes: JsonObject, retained: unknown): JsonObject {
   const touched = Object.keys(changes).filter(
     (key) => changes[key] !== null && !key.startsWith(deletePrefix) && !key.startsWith(orderPrefix),
@@ -76,7 +85,7 @@ function retainKeys(original: JsonObject, changes: JsonObject, retained: unknown
   return Object.fromEntries(Object.entries(original).filter(([key]) => retained.includes(key)));
 }
 
-/** Merges the lists whose order the patch sets, and takes them out of what is left to merge. */
+/** Merges the lists whose order the patch sets, and removes them from the changes. */
 function orderLists(result: JsonObject, changes: JsonObject, meta: PatchMeta | undefined): void {
   for (const [key, order] of Object.entries(changes)) {
     if (!key.startsWith(orderPrefix)) {
@@ -139,6 +148,18 @@ function setOrDelete(result: JsonObject, key: string, value: unknown): void {
   }
 }
 
+/** A new value: without null fields, which have nothing to remove; nulls in lists stay. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.map(withoutNulls);
+  }
+  if (!isJsonObject(value)) {
+    return value;
+  }
+  const kept = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(kept.map(([key, field]) => [key, withoutNulls(field)]));
+}
+
 function deleteFromList(
   result: JsonObject,
   key: string,
@@ -166,11 +187,4 @@ function fieldOf(key: string, prefix: string): string {
 
 function badType(expected: string, actual: unknown): StrategicPatchError {
   return new StrategicPatchError(500, `expected a ${expected}, but received a ${goTypeOf(actual)}`);
-}
-
-function jsonTypeOf(value: unknown): string {
-  if (Array.isArray(value)) {
-    return "array";
-  }
-  return typeof value === "boolean" ? "bool" : typeof value;
 }

@@ -122,8 +122,9 @@ function unfit(asked: string, problem: string, type: string): ApiError {
 }
 
 /** How the real server's messages name the type of an object. */
-function goType({ group, kind, custom }: ResourceKind): string {
+function goType({ group, kind, custom, storedForm }: ResourceKind): string {
   if (custom !== undefined) return "unstructured.Unstructured";
   const [owner = ""] = group.split(".");
-  return `${owner === "" || kind === "Event" ? "core" : owner}.${kind}`;
+  // A built-in kind that is stored in another form is a core kind inside the server.
+  return `${owner === "" || storedForm !== undefined ? "core" : owner}.${kind}`;
 }

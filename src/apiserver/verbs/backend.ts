@@ -1,19 +1,15 @@
-// What the verbs need of the server they run in.
+// The server as the verbs see it: clock, randomness, and a store for each kind.
 import type { Clock } from "../../environment/clock.ts";
 import type { Random } from "../../environment/random.ts";
-import type { OwnerRecorder } from "../apply/record-owners.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
-import type { KubeObject } from "../kube-object.ts";
 import type { ResourceStore } from "../listwatch/resource-store.ts";
-import type { ServiceAllocator } from "./service-allocator.ts";
+import type { Allocator } from "./allocator.ts";
 
-export interface Backend extends OwnerRecorder {
+export interface Backend {
   readonly clock: Clock;
   readonly random: Random;
-  readonly allocator: ServiceAllocator;
+  readonly allocator: Allocator;
   store(kind: ResourceKind): ResourceStore;
-  /** Throws if the user of the request may not write this. `current` is undefined for a new one. */
-  admit?(object: KubeObject, current: KubeObject | undefined): void;
 }
 
 /** One object, or the collection when `name` is absent. */

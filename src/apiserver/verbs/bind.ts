@@ -7,6 +7,7 @@ import type { ExpectedKind } from "../decode/request-object.ts";
 import { type JsonObject, objectAt, objectsAt, textAt } from "../kinds/fields.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend, Target } from "./backend.ts";
+import type { RequestContext } from "./request-context.ts";
 
 export const bindingKind: ExpectedKind = {
   kind: "Binding",
@@ -16,10 +17,11 @@ export const bindingKind: ExpectedKind = {
 
 export async function bindPod(
   backend: Backend,
-  target: Target & { readonly dryRun: boolean },
+  { dryRun }: RequestContext,
+  target: Target,
   binding: JsonObject,
 ): Promise<void> {
-  const { kind, namespace, name, dryRun } = target;
+  const { kind, namespace, name } = target;
   if (textAt(binding, "metadata", "name") !== name) {
     throw badRequest("name in URL does not match name in Binding object");
   }

@@ -1,38 +1,45 @@
-// Create: the server fills in what is its own, checks the namespace and the object, and stores it
-// once. Nothing is stored when anything is wrong.
+// Create: the server sets its own fields, checks the namespace and the object, and stores it once.
+// Nothing is stored when anything is wrong.
 import { ApiError } from "../api-error.ts";
-import { managedFieldsAfter, setManagedFields } from "../apply/record-owners.ts";
 import { namespaceKind } from "../kinds/cluster.ts";
 import { textAt } from "../kinds/fields.ts";
-import { initializeMeta } from "../kinds/object-meta.ts";
-import { qualifiedResource, type ResourceKind } from "../kinds/resource-kind.ts";
+import { initializeMeta, setManagedFields } from "../kinds/object-meta.ts";
+import {
+  type AllocationRules,
+  qualifiedResource,
+  type ResourceKind,
+} from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { alreadyExists, notFound } from "../listwatch/refusals.ts";
 import { isRevision } from "../listwatch/resource-version.ts";
 import { canonicalCopy, validateNew } from "./api-object.ts";
 import type { Backend } from "./backend.ts";
+import type { RequestContext } from "./request-context.ts";
 
 export interface CreateRequest {
   readonly kind: ResourceKind;
   readonly namespace: string | undefined;
   /** The caller's own copy. */
   readonly object: KubeObject;
-  readonly dryRun: boolean;
 }
 
-export async function createObject(backend: Backend, request: CreateRequest): Promise<KubeObject> {
+export async function createObject(
+  backend: Backend,
+  context: RequestContext,
+  request: CreateRequest,
+): Promise<KubeObject> {
   const { kind, object } = request;
   fitNamespace(object, request.namespace);
   initializeMeta(object, backend.clock.wallMs(), backend.random);
   kind.setDefaults(object);
-  setManagedFields(object, managedFieldsAfter(backend, object, undefined));
+  setManagedFields(object, context.managedFieldsAfter(object, undefined));
   if (request.namespace !== undefined) {
     await refuseClosedNamespace(backend, kind, request.namespace, object.metadata.name);
   }
   await kind.custom?.admitCreate(object.metadata.name);
-  return kind.kind === "Service"
-    ? createService(backend, request)
-    : storeNew(backend, request, prepareNew(backend, kind, object));
+  return kind.allocation !== undefined
+    ? createWithAllocation(backend, context, request, kind.allocation)
+    : storeNew(backend, context, request, prepareNew(context, kind, object));
 }
 
 /** Takes the request's namespace, or none; another one in the object is refused. */
@@ -51,8 +58,8 @@ export function fitNamespace(object: KubeObject, namespace: string | undefined):
   }
 }
 
-function prepareNew(backend: Backend, kind: ResourceKind, object: KubeObject): KubeObject {
-  backend.admit?.(object, undefined);
+function prepareNew(context: RequestContext, kind: ResourceKind, object: KubeObject): KubeObject {
+  context.admit(object, undefined);
   kind.prepareCreate(object);
   validateNew(kind, object);
   return canonicalCopy(kind, object);
@@ -60,7 +67,8 @@ function prepareNew(backend: Backend, kind: ResourceKind, object: KubeObject): K
 
 async function storeNew(
   backend: Backend,
-  { kind, namespace, dryRun }: CreateRequest,
+  { dryRun }: RequestContext,
+  { kind, namespace }: CreateRequest,
   prepared: KubeObject,
 ): Promise<KubeObject> {
   const store = backend.store(kind);
@@ -91,31 +99,37 @@ function takeVersion({ metadata }: KubeObject): void {
   delete metadata.resourceVersion;
 }
 
-/** One that is on its way out is worth another try later, so the client is told. */
+/** The client may try again later if the existing object is being deleted, so the message says so. */
 function alreadyThere(refusal: ApiError, existing: KubeObject | undefined): ApiError {
   if (existing?.metadata.deletionTimestamp === undefined) return refusal;
   const { code, reason, message, details } = refusal;
   return new ApiError(code, reason, `object is being deleted: ${message}`, details);
 }
 
-/** The rules of a service see it with what it was given, so that comes first. */
-async function createService(backend: Backend, request: CreateRequest): Promise<KubeObject> {
-  const { kind, object, dryRun } = request;
-  const allocation = await backend.allocator.allocate({
-    service: object,
+/** Validation sees the object with its numbers, so they are allocated first. */
+async function createWithAllocation(
+  backend: Backend,
+  context: RequestContext,
+  request: CreateRequest,
+  rules: AllocationRules,
+): Promise<KubeObject> {
+  const { kind, object } = request;
+  const { dryRun } = context;
+  const allocation = await backend.allocator.allocate(rules, {
+    object,
     previous: undefined,
     dryRun,
   });
   try {
-    const prepared = prepareNew(backend, kind, allocation.service);
-    return await storeNew(backend, request, prepared);
+    const prepared = prepareNew(context, kind, allocation.object);
+    return await storeNew(backend, context, request, prepared);
   } catch (error) {
     await backend.allocator.release(allocation.keys);
     throw error;
   }
 }
 
-/** The namespace must exist and must not be on its way out. */
+/** The namespace must exist and must not be terminating. */
 async function refuseClosedNamespace(
   backend: Backend,
   kind: ResourceKind,

@@ -1,10 +1,9 @@
-// Delete. An object goes at once, or is marked and goes later: when its grace period has been
-// confirmed by whoever runs it, or when its last finalizer has been removed.
+// Delete. An object is removed at once, or marked and removed later: when the kubelet has confirmed its
+// grace period, or when its last finalizer has been removed.
 import { type Clock, toTime, type WallMs } from "../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
-import { textsAt } from "../kinds/fields.ts";
-import { foregroundFinalizer, orphanFinalizer } from "../kinds/object-meta.ts";
-import type { ResourceKind } from "../kinds/resource-kind.ts";
+import { foregroundFinalizer, markForDeletion, orphanFinalizer } from "../kinds/object-meta.ts";
+import type { DeletionPlan, ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend, Target } from "./backend.ts";
 import type { DeleteOptions } from "./delete-options.ts";
@@ -15,19 +14,17 @@ export interface DeleteOutcome {
   readonly removed: boolean;
 }
 
-const undeletableNamespaces = ["default", "kube-public", "kube-system"];
-
 export async function deleteObject(
   backend: Backend,
   target: Target,
   options: DeleteOptions,
 ): Promise<DeleteOutcome> {
   const { kind, namespace, name } = target;
-  if (kind.kind === "Namespace" && undeletableNamespaces.includes(name)) {
+  if (kind.undeletableNames?.includes(name)) {
     throw new ApiError(
       403,
       "Forbidden",
-      `namespaces ${JSON.stringify(name)} is forbidden: this namespace may not be deleted`,
+      `${kind.resource} ${JSON.stringify(name)} is forbidden: this ${kind.singular} may not be deleted`,
       { name, kind: kind.resource },
     );
   }
@@ -60,8 +57,8 @@ export async function removeObject(
       throw preconditionConflict(kind, current, "UID", decided.metadata.uid ?? "");
     }
   });
-  if (kind.kind === "Service") {
-    await backend.allocator.releaseAll(removed);
+  if (kind.allocation !== undefined) {
+    await backend.allocator.release(kind.allocation.heldKeys(removed));
   }
   return removed;
 }
@@ -99,8 +96,8 @@ function preconditionConflict(
 ): ApiError {
   const { name, uid = "", resourceVersion = "" } = current.metadata;
   const actual = what === "UID" ? uid : resourceVersion;
-  if (kind.kind === "Namespace") {
-    // Namespaces are deleted by a way of their own, which words it otherwise.
+  if (kind.planDeletion !== undefined) {
+    // A kind with a deletion of its own is not checked by the generic store, which words it otherwise.
     return new ApiError(
       409,
       "Conflict",
@@ -125,21 +122,14 @@ function qualifiedKind({ kind, group }: ResourceKind): string {
   return group === "" ? kind : `${kind}.${group}`;
 }
 
-interface DeletionPlan {
-  /** What to store now; the current object itself when nothing is to be written. */
-  readonly object: KubeObject;
-  /** Remove it right after. */
-  readonly goesNow: boolean;
-}
-
 function planDeletion(
   kind: ResourceKind,
   current: KubeObject,
   options: DeleteOptions,
   clock: Clock,
 ): DeletionPlan {
-  if (kind.kind === "Namespace") {
-    return planNamespaceDeletion(current, clock.wallMs());
+  if (kind.planDeletion !== undefined) {
+    return kind.planDeletion(current, clock.wallMs());
   }
   const isDeleting = current.metadata.deletionTimestamp !== undefined;
   if (kind.markDeleted !== undefined && !isDeleting) {
@@ -151,12 +141,12 @@ function planDeletion(
     return planShorterGrace(current, options, clock.wallMs());
   }
   if (grace !== undefined && !isDeleting) {
-    const object = mark(current, { wall: clock.wallMs(), grace, finalizers });
+    const object = markForDeletion(current, { wall: clock.wallMs(), grace, finalizers });
     return { object, goesNow: grace === 0 && finalizers.length === 0 };
   }
   if (finalizers.length > 0) {
     return {
-      object: mark(current, { wall: clock.wallMs(), grace: 0, finalizers }),
+      object: markForDeletion(current, { wall: clock.wallMs(), grace: 0, finalizers }),
       goesNow: false,
     };
   }
@@ -189,44 +179,7 @@ function planShorterGrace(current: KubeObject, options: DeleteOptions, wall: Wal
   return { object, goesNow: grace === 0 && finalizers.length === 0 };
 }
 
-function planNamespaceDeletion(current: KubeObject, wall: WallMs): DeletionPlan {
-  const { deletionTimestamp, finalizers = [] } = current.metadata;
-  const isHeld = textsAt(current, "spec", "finalizers").length > 0 || finalizers.length > 0;
-  if (!isHeld) {
-    return { object: current, goesNow: true };
-  }
-  if (deletionTimestamp !== undefined) {
-    return { object: current, goesNow: false };
-  }
-  const marked = mark(current, { wall, grace: undefined, finalizers });
-  return { object: { ...marked, status: { phase: "Terminating" } }, goesNow: false };
-}
-
-function mark(
-  current: KubeObject,
-  options: { wall: WallMs; grace: number | undefined; finalizers: readonly string[] },
-): KubeObject {
-  const { metadata } = current;
-  const isFirst = metadata.deletionTimestamp === undefined;
-  const { finalizers: _, ...rest } = metadata;
-  const graceMs = (options.grace ?? 0) * 1000;
-  return {
-    ...current,
-    metadata: {
-      ...rest,
-      ...(options.finalizers.length === 0 ? {} : { finalizers: [...options.finalizers] }),
-      ...(isFirst && metadata.generation !== undefined
-        ? { generation: metadata.generation + 1 }
-        : {}),
-      deletionTimestamp: isFirst
-        ? `${new Date(options.wall + graceMs).toISOString().slice(0, 19)}Z`
-        : (metadata.deletionTimestamp ?? ""),
-      ...(options.grace === undefined ? {} : { deletionGracePeriodSeconds: options.grace }),
-    },
-  };
-}
-
-/** The propagation policy, recorded as the finalizer that tells the garbage collector. */
+/** The propagation policy, recorded as the finalizer that the garbage collector looks for. */
 function finalizersFor(
   { orphansByDefault }: ResourceKind,
   current: KubeObject,

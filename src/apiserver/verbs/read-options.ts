@@ -1,7 +1,6 @@
 // The query of a get, list, watch or deletecollection, parsed and checked.
 import { badRequest } from "../decode/body.ts";
 import { isTrue } from "../http/route.ts";
-import { FieldErrors } from "../kinds/field-errors.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { ListRequest } from "../listwatch/list-plan.ts";
@@ -59,19 +58,6 @@ export function readSelectors({
   }
   return (object) =>
     matchesRequirements(labels, object.metadata.labels ?? {}) && matchesFields(fields, object);
-}
-
-export function readDryRun(
-  query: URLSearchParams,
-  operation: "CreateOptions" | "PatchOptions" | "UpdateOptions",
-): boolean {
-  const values = query.getAll("dryRun");
-  const errors = new FieldErrors();
-  if (values.some((value) => value !== "All")) {
-    errors.notSupported("dryRun", values, ["All"]);
-  }
-  errors.throwIfAny({ group: "meta.k8s.io", kind: operation }, "");
-  return values.length > 0;
 }
 
 export function readInteger(query: URLSearchParams, name: string): number | undefined {

@@ -11,6 +11,7 @@ import { conflict } from "../listwatch/refusals.ts";
 import { formatLabelSelector } from "../select/label-selector.ts";
 import { canonicalCopy } from "./api-object.ts";
 import type { Backend, Target } from "./backend.ts";
+import type { RequestContext } from "./request-context.ts";
 import { updateObject } from "./update.ts";
 
 export const scaleKind: ExpectedKind = {
@@ -52,10 +53,11 @@ export function shownScale(object: KubeObject, custom: ScalePaths | undefined): 
 /** `next` makes the wanted Scale from the current one; it also sees the object it is of. */
 export async function updateScale(
   backend: Backend,
-  target: Target & { readonly dryRun: boolean },
+  context: RequestContext,
+  target: Target,
   next: (current: JsonObject, object: KubeObject) => JsonObject,
 ): Promise<JsonObject> {
-  const object = await updateObject(backend, {
+  const object = await updateObject(backend, context, {
     ...target,
     part: "object",
     next(current) {

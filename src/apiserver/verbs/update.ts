@@ -1,43 +1,51 @@
 // Update: PUT and PATCH of an object, of its status, or of a namespace's finalizers. All are one
 // read-modify-write; what differs is how the next object is made and which part of it counts.
+import { isDeepStrictEqual } from "node:util";
 import { ApiError } from "../api-error.ts";
-import { managedFieldsAfter, setManagedFields, withoutIdleTimes } from "../apply/record-owners.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
-import { textsAt } from "../kinds/fields.ts";
-import { inheritMeta } from "../kinds/object-meta.ts";
-import { qualifiedResource, type ResourceKind } from "../kinds/resource-kind.ts";
+import { isJsonObject } from "../kinds/fields.ts";
+import { inheritMeta, setManagedFields } from "../kinds/object-meta.ts";
+import {
+  type AllocationRules,
+  qualifiedResource,
+  type ResourceKind,
+} from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { conflict } from "../listwatch/refusals.ts";
 import { canonicalCopy, validateChange } from "./api-object.ts";
 import type { Backend, Target } from "./backend.ts";
 import { fitNamespace } from "./create.ts";
 import { removeObject } from "./delete.ts";
+import type { RequestContext } from "./request-context.ts";
 
 export interface UpdateRequest extends Target {
-  readonly dryRun: boolean;
   readonly part: "object" | "status" | "finalize";
   /** The wanted object, a new copy each time; called again when another writer was faster. */
   readonly next: (current: KubeObject) => KubeObject;
 }
 
-/** How often a service update starts over because another writer changed it in between. */
-const serviceMaxTries = 5;
+/** How often an update with an allocation starts over because another writer was faster. */
+const allocationMaxTries = 5;
 
-export async function updateObject(backend: Backend, request: UpdateRequest): Promise<KubeObject> {
+export async function updateObject(
+  backend: Backend,
+  context: RequestContext,
+  request: UpdateRequest,
+): Promise<KubeObject> {
   const { kind, namespace, name } = request;
-  if (kind.kind === "Service" && request.part === "object") {
-    return updateService(backend, request);
+  if (kind.allocation !== undefined && request.part === "object") {
+    return updateWithAllocation(backend, context, request, kind.allocation);
   }
-  if (request.dryRun) {
+  if (context.dryRun) {
     const current = await backend.store(kind).get(namespace, name);
     if (current !== undefined) {
-      return changed(backend, request, current);
+      return changed(context, request, current);
     }
   }
   let finished: KubeObject | undefined;
   const { object } = await backend.store(kind).update(namespace, name, (current) => {
     finished = undefined;
-    const next = changed(backend, request, current);
+    const next = changed(context, request, current);
     if (isFinished(kind, next)) {
       finished = next;
       return current;
@@ -52,30 +60,30 @@ export async function updateObject(backend: Backend, request: UpdateRequest): Pr
 }
 
 /** The checked and completed next version. */
-function changed(backend: Backend, request: UpdateRequest, current: KubeObject): KubeObject {
-  return completed(backend, request, drafted(backend, request, current), current);
+function changed(context: RequestContext, request: UpdateRequest, current: KubeObject): KubeObject {
+  return completed(context, request, drafted(context, request, current), current);
 }
 
 /** What the client wants, with defaults, before any rule is asked. */
-function drafted(backend: Backend, request: UpdateRequest, current: KubeObject): KubeObject {
+function drafted(context: RequestContext, request: UpdateRequest, current: KubeObject): KubeObject {
   const { kind } = request;
   const next = request.next(current);
   fitNamespace(next, request.namespace);
   checkUid(kind, next, current);
   checkVersion(kind, next, current);
   kind.setDefaults(next);
-  setManagedFields(next, managedFieldsAfter(backend, next, current));
+  setManagedFields(next, context.managedFieldsAfter(next, current));
   inheritMeta(next, current);
   return next;
 }
 
 function completed(
-  backend: Backend,
+  context: RequestContext,
   { kind, part }: UpdateRequest,
   next: KubeObject,
   current: KubeObject,
 ): KubeObject {
-  backend.admit?.(next, current);
+  context.admit(next, current);
   if (part === "object") {
     kind.prepareUpdate(next, current);
   } else if (part === "status") {
@@ -122,51 +130,74 @@ function uidConflict(kind: ResourceKind, current: KubeObject, asked: string): Ap
   );
 }
 
-/** A deleted object whose last finalizer has just been taken away. */
+/** A deleted object whose last finalizer has just been removed. */
 function isFinished(kind: ResourceKind, object: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers = [] } = object.metadata;
   if (deletionTimestamp === undefined || finalizers.length > 0) {
     return false;
   }
-  return kind.kind === "Namespace"
-    ? textsAt(object, "spec", "finalizers").length === 0
-    : (deletionGracePeriodSeconds ?? 0) === 0;
+  const others = kind.otherFinalizers?.(object) ?? [];
+  return others.length === 0 && (deletionGracePeriodSeconds ?? 0) === 0;
 }
 
-/** Addresses are taken before the write, so the write must then meet the version they were for. */
-async function updateService(backend: Backend, request: UpdateRequest): Promise<KubeObject> {
+/** Numbers are taken before the write, so the write must meet the version they were taken for. */
+async function updateWithAllocation(
+  backend: Backend,
+  context: RequestContext,
+  request: UpdateRequest,
+  rules: AllocationRules,
+): Promise<KubeObject> {
   const { kind, namespace, name } = request;
   const store = backend.store(kind);
   for (let tries = 1; ; tries++) {
     const { object: current } = await store.update(namespace, name, (same) => same);
-    const allocation = await backend.allocator.allocate({
-      service: drafted(backend, request, current),
+    const allocation = await backend.allocator.allocate(rules, {
+      object: drafted(context, request, current),
       previous: current,
-      dryRun: request.dryRun,
+      dryRun: context.dryRun,
     });
     try {
-      const service = completed(backend, request, allocation.service, current);
-      if (request.dryRun) {
-        return service;
+      const next = completed(context, request, allocation.object, current);
+      if (context.dryRun) {
+        return next;
       }
-      if (isFinished(kind, service)) {
+      if (isFinished(kind, next)) {
         await removeObject(backend, request, current);
-        return service;
+        return next;
       }
       const { object } = await store.update(namespace, name, (latest) => {
         if (latest.metadata.resourceVersion !== current.metadata.resourceVersion) {
           throw conflict(kind, name);
         }
-        return service;
+        return next;
       });
       await backend.allocator.release(allocation.released);
       return object;
     } catch (error) {
       await backend.allocator.release(allocation.keys);
       const isConflict = error instanceof ApiError && error.reason === "Conflict";
-      if (!isConflict || tries >= serviceMaxTries) {
+      if (!isConflict || tries >= allocationMaxTries) {
         throw error;
       }
     }
   }
+}
+
+/** A write that changes nothing but the times of its owners changes nothing at all. */
+export function withoutIdleTimes(next: KubeObject, current: KubeObject): KubeObject {
+  const after = next.metadata.managedFields;
+  const before = current.metadata.managedFields;
+  if (after === undefined || before === undefined || after.length !== before.length) return next;
+  const isTimeChanged = after.some((entry, index) => timeOf(entry) !== timeOf(before[index]));
+  if (!isTimeChanged || !isDeepStrictEqual(after.map(timeless), before.map(timeless))) return next;
+  const old: KubeObject = { ...next, metadata: { ...next.metadata, managedFields: before } };
+  return isDeepStrictEqual(old, current) ? old : next;
+}
+
+function timeOf(entry: unknown): unknown {
+  return isJsonObject(entry) ? entry["time"] : undefined;
+}
+
+function timeless(entry: unknown): unknown {
+  return isJsonObject(entry) ? { ...entry, time: undefined } : entry;
 }

@@ -68,8 +68,8 @@ function problemOf(origin: RouteOrigin, key: string, missing: string): RoutingPr
 
 /** What is missing of a backend, in words; undefined when nothing is, or when nobody knows yet. */
 export function missingOf(snapshot: ServiceSnapshot, port: number | string): string | undefined {
-  const { namespace, name, clusters, unheard = [], silent = [] } = snapshot;
-  const isAllKnown = unheard.length + silent.length === 0;
+  const { namespace, name, clusters, unlisted = [], silent = [] } = snapshot;
+  const isAllKnown = unlisted.length + silent.length === 0;
   const key = `${namespace}/${name}`;
   if (clusters.length === 0) {
     return isAllKnown ? `service ${key} does not exist in any cluster, ${unanswered}` : undefined;

@@ -7,7 +7,7 @@ import {
   service,
   snapshot,
 } from "../../../tests/truth/service-facts.ts";
-import type { UnheardCluster } from "../../model/service-snapshot.ts";
+import type { UnlistedCluster } from "../../model/service-snapshot.ts";
 import type { StandingDoubt } from "../../sources/probes.ts";
 import { truth } from "./truth.ts";
 import type { TruthPolicy } from "./truth-policy.ts";
@@ -15,7 +15,7 @@ import type { TruthPolicy } from "./truth-policy.ts";
 const known = { cluster: "west", address: "10.0.0.1", port: 8080 };
 const named = { ...known, podUid: "uid-web-1", podName: "web-1" };
 
-const west: UnheardCluster = {
+const west: UnlistedCluster = {
   cluster: "west",
   isUnreachable: false,
   remembered: [named],
@@ -23,8 +23,8 @@ const west: UnheardCluster = {
   unreached: new Set(),
 };
 
-function decided(unheard: UnheardCluster, policy: Partial<TruthPolicy> = {}) {
-  const own = { ...snapshot(), unheard: [unheard] };
+function decided(unlisted: UnlistedCluster, policy: Partial<TruthPolicy> = {}) {
+  const own = { ...snapshot(), unlisted: [unlisted] };
   const { endpoints, doubts, problems } = truth(own, 80, { followSlices: false, ...policy });
   const silent = "the cluster west has not answered yet: its last known endpoints stay in use";
   expect(problems).toEqual([silent]);
@@ -113,8 +113,8 @@ test("it stands behind a cluster that has been heard, and goes when the silence 
     published: [listed(1)],
   });
   const states = (isUnreachable: boolean) => {
-    const unheard = [{ ...west, isUnreachable }];
-    const own = { ...snapshot(east), accessCluster: "east", unheard };
+    const unlisted = [{ ...west, isUnreachable }];
+    const own = { ...snapshot(east), accessCluster: "east", unlisted };
     return truth(own, 80, { followSlices: false }).endpoints.map(
       ({ cluster, state, priority = 0 }) => `${cluster} ${state} ${priority}`,
     );

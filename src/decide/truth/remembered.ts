@@ -2,7 +2,7 @@
 // the last truth there is (rule 5), and requests that fail are the only witness (rule 6). Those that
 // were leaving may be gone by now, and get a request only when nothing better is left.
 import type { RememberedEndpoint } from "../../model/remembered-endpoint.ts";
-import type { UnheardCluster } from "../../model/service-snapshot.ts";
+import type { UnlistedCluster } from "../../model/service-snapshot.ts";
 import { evidenceOf } from "./candidates.ts";
 import type { Judged, TruthEndpoint } from "./judged.ts";
 import type { Candidate } from "./verdict.ts";
@@ -12,11 +12,11 @@ const lastTruth = `it served before the start, ${silence}`;
 const lastLeaving = `it was terminating before the start, ${silence}`;
 const lastUnreached = `requests to it failed before the start, ${silence}`;
 
-export function judgeRemembered(unheard: UnheardCluster): readonly Judged[] {
-  return unheard.remembered.map((known): Judged => {
+export function judgeRemembered(unlisted: UnlistedCluster): readonly Judged[] {
+  return unlisted.remembered.map((known): Judged => {
     const { cluster, address, port, podUid, podName } = known;
     const peer = { cluster, address, port, ...(podUid === undefined ? {} : { podUid }) };
-    const { probed, unreached } = evidenceOf(unheard, { address, port, podUid });
+    const { probed, unreached } = evidenceOf(unlisted, { address, port, podUid });
     return {
       endpoint: {
         ...peer,

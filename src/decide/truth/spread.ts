@@ -14,11 +14,11 @@ export const defaultWeight = 100;
 
 /** The priority that a cluster's endpoints have by its place; 0 for the first choice. */
 export function clusterPriority(
-  { accessCluster, clusters, unheard = [] }: ServiceSnapshot,
+  { accessCluster, clusters, unlisted = [] }: ServiceSnapshot,
   { spread, weights }: ServiceSettings,
   cluster: string,
 ): number {
-  if (clusters.length + unheard.length < 2) return 0;
+  if (clusters.length + unlisted.length < 2) return 0;
   if (weights?.get(cluster) === 0) return standInPriority;
   const isOther = accessCluster !== undefined && cluster !== accessCluster;
   return spread === "local-first" && isOther ? otherPriority : 0;

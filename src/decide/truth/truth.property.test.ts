@@ -128,8 +128,8 @@ test("a suspect stays in doubt until something settles it", () => {
 test("requests that fail put exactly those in doubt that would serve otherwise", () => {
   fc.assert(
     fc.property(facts, (words) => {
-      const unheard = { ...words, doubts: new Map(), unreached: [] };
-      const quiet = truth(snapshot(inCluster(unheard)), 80, policy);
+      const unlisted = { ...words, doubts: new Map(), unreached: [] };
+      const quiet = truth(snapshot(inCluster(unlisted)), 80, policy);
       const decided = truth(snapshot(inCluster(words)), 80, policy);
       const byTraffic = decided.doubts.filter(({ cause }) => cause === "traffic");
       const doubted = new Set(byTraffic.map(({ address }) => address));

@@ -100,9 +100,9 @@ function inCluster(
 }
 
 function remembered(snapshot: ServiceSnapshot, settings: ServiceSettings): readonly Judged[] {
-  return (snapshot.unheard ?? []).flatMap((unheard) => {
-    const priority = clusterPriority(snapshot, settings, unheard.cluster);
-    return placed(judgeRemembered(unheard), priority, unheard, settings);
+  return (snapshot.unlisted ?? []).flatMap((unlisted) => {
+    const priority = clusterPriority(snapshot, settings, unlisted.cluster);
+    return placed(judgeRemembered(unlisted), priority, unlisted, settings);
   });
 }
 
@@ -123,13 +123,13 @@ function placed(
 }
 
 function problemsOf(
-  { namespace, name, clusters, unheard = [], silent = [] }: ServiceSnapshot,
+  { namespace, name, clusters, unlisted = [], silent = [] }: ServiceSnapshot,
   port: number | string,
   policy: TruthPolicy,
 ): readonly string[] {
   const key = `${namespace}/${name}`;
   const unknown = [
-    ...unheard.map(
+    ...unlisted.map(
       ({ cluster }) =>
         `the cluster ${cluster} has not answered yet: its last known endpoints stay in use`,
     ),

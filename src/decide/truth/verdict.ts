@@ -23,7 +23,7 @@ export interface Candidate {
   /** How it is known that the pod that was published is gone; undefined when it is not. */
   readonly gone: Departure | undefined;
   /** All pods that have its address, where that is more or other than its own. */
-  readonly sharers: readonly Pod[] | undefined;
+  readonly addressClaimants: readonly Pod[] | undefined;
   /** The address and port are what the pod has now; false when only the published object says so. */
   readonly isPodAddress: boolean;
   readonly podWatch: WatchStatus;

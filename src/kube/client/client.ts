@@ -1,6 +1,6 @@
-// What the rest of Lockstep needs of a Kubernetes API server: one exchange, or one stream.
-// `http-client.ts` is the implementation over the environment's network; `rate-limited-client.ts`
-// wraps any client with a token bucket.
+// The interface to a Kubernetes API server: one exchange, or one stream. `http-client.ts`
+// implements it over the environment's network; `rate-limited-client.ts` wraps any client with a
+// token bucket.
 import type { Headers, IncomingResponse } from "../../environment/network.ts";
 import type { Doubt } from "./server-list.ts";
 

@@ -81,12 +81,12 @@ describe("orAborted", () => {
     const waiting = orAborted(new Promise(() => undefined), controller.signal);
     controller.abort(reason);
     await expect(waiting).rejects.toBe(reason);
-    const late = Promise.reject(new Error("nobody hears this"));
+    const late = Promise.reject(new Error("an error that comes too late"));
     await expect(orAborted(late, controller.signal)).rejects.toBe(reason);
   });
 });
 
-/** Timers that move only when told to. */
+/** Timers that advance only when a test calls `pass`. */
 function handTimers() {
   let nowMs = 0;
   const waiting = new Map<() => void, number>();

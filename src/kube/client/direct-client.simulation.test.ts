@@ -178,7 +178,7 @@ it("stays with a server that broke one connection", () =>
     expect(requests()).toEqual([0, 3, 0]);
   }));
 
-it("returns to a server that is back, though nobody lists it anew", () =>
+it("returns to a server that is back, although no list has named it again", () =>
   withServers(async ({ simulation, clientAt, list, requests }) => {
     await list("10.0.0.2");
     const client = clientAt({});

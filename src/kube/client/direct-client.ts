@@ -1,8 +1,8 @@
-// A client that does not depend on the way to the API servers it was given. Through a service, and
-// whatever balances it, a watch can be cut off without a word or be tied to a server that lags. So
-// it learns the servers' own addresses, asks each whether it is ready, and talks to one of them;
-// when that one fails or a watch of it is doubted, to another. The given address is used until one
-// has answered, and whenever none does: where the servers cannot be reached, nothing changes.
+// A client that does not depend on the one address it was given. Behind a service or load balancer,
+// a watch can be cut off silently or be tied to a lagging server. So this client learns the
+// servers' own addresses, checks which are ready, and uses one of them. When that server fails, or
+// one of its watches is doubted, it uses another. The given address is used until a server has
+// answered, and whenever none answers.
 
 import { type IncomingResponse, type Network, NetworkError } from "../../environment/network.ts";
 import type { Random } from "../../environment/random.ts";
@@ -34,7 +34,10 @@ export const apiServersService = { namespace: "default", name: "kubernetes" } as
 /** A server in reach answers in milliseconds; the first request waits for this at most twice. */
 const askDeadlineMs = 2_000;
 
-/** What balancers ask; the second is for servers of before 1.16, which do not know the first. */
+/**
+ * The health paths that load balancers use; the second is for servers before 1.16, which lack the
+ * first.
+ */
 const readyPaths = ["/readyz", "/healthz"] as const;
 
 export class DirectKubeClient implements KubeClient {
@@ -110,7 +113,7 @@ export class DirectKubeClient implements KubeClient {
     this.#metrics.proved(this.#servers.proved);
     if (now === before) return;
     this.#metrics.moved(why);
-    // The first one found may be the one that was given, and then nothing changes for anybody.
+    // The first server found may be the given address; then nothing changes.
     if (addressOf(before ?? cluster.server) === addressOf(now ?? cluster.server)) return;
     log.info("switching to another API server address", {
       cluster: cluster.name,

@@ -1,4 +1,4 @@
-// Bodies read whole, within their bound; and that the meter hears of every end.
+// Bodies are read whole, within their bound, and the metrics see every end.
 import { expect, it } from "vitest";
 import { meteredBody, readBounded } from "./http-client-body.ts";
 

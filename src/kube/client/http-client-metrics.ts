@@ -1,9 +1,9 @@
-// What the Kubernetes transport counts: one set of metrics per registry, told apart by cluster.
+// The metrics of the Kubernetes transport: one set per registry, with a label for the cluster.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { oncePerRegistry } from "../metrics-of-registry.ts";
 import type { Verb } from "./client.ts";
 
-/** What one client reports of one exchange. */
+/** The metrics of one exchange. */
 export interface ExchangeMetrics {
   received(bytes: number): void;
   /** The HTTP status or the error's code; for a stream when its headers are there. */

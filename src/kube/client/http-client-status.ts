@@ -9,7 +9,7 @@ import { StatusError } from "./client.ts";
 const longestExcerpt = 300;
 
 export interface Refusal {
-  /** What was asked: `GET /api/v1/pods`. */
+  /** The request: `GET /api/v1/pods`. */
   readonly what: string;
   readonly status: number;
   readonly headers: Headers;

@@ -1,7 +1,6 @@
-// A client that takes a token for every request, as client-go does by default: of any verb, events
-// included, but not for opening a watch. The wait is part of the request's deadline. What it
-// reports is the wait of one request for its token; how long its key waited in a queue before, no
-// request can know.
+// A client that takes a token for every request, as client-go does by default: for every verb,
+// Events included, but not for opening a watch. The wait is part of the request's deadline. It
+// reports the wait for the token; the time that the key waited in a queue before is not part of it.
 import { Histogram, type Registry } from "prom-client";
 import type { Clock } from "../../environment/clock.ts";
 import { elapsedMs } from "../../environment/clock.ts";

@@ -1,7 +1,7 @@
-// The credentials of a cluster at the own address of one of its API servers. Whoever may write the
-// list of servers must not learn them, so a server has to prove what the given address proves: that
-// its certificate is one for the name or address people gave, which every API server's is for, and
-// by the same authority. Where nothing is proved there, nothing is sent elsewhere.
+// The credentials for the own address of one API server. A writer of the server list must not be
+// able to get them. So a server must prove the same as the given address: a certificate for the
+// given name or address, by the same authority. Every API server has such a certificate. Without
+// verification at the given address, credentials are sent to no other address.
 import type { ClientTls } from "../../environment/network.ts";
 import {
   type ClusterAccess,
@@ -20,7 +20,7 @@ export class ServerAccess {
   readonly #cluster: ClusterAccess;
   readonly #protocol: string;
   readonly #hostName: string;
-  /** What was made of each given one: connections are pooled by it, so it has to stay the same. */
+  /** By the given options: connections are pooled by this object, so it must stay the same. */
   readonly #tls = new WeakMap<ClientTls, ClientTls>();
 
   constructor(cluster: ClusterAccess, { plainServers }: ServerAccessOptions) {

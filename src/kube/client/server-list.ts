@@ -1,7 +1,7 @@
-// What is known of the API servers of one cluster beside the address people gave: which have been
-// seen in the Endpoints of `kubernetes`, which of them answer to us, and which one is used. Servers
-// that no longer show are remembered for a while, because where servers overwrite each other's
-// entry only one shows at a time. Pure: instants come in, nothing is sent from here.
+// The known API servers of one cluster beside the given address: which appeared in the Endpoints of
+// `kubernetes`, which of them answer, and which one is used. A server that disappears is remembered
+// for a while, because servers that overwrite each other's entry appear one at a time. Pure:
+// instants are parameters, and nothing is sent from here.
 import { assert } from "../../environment/assert.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import { type Random, randomInt } from "../../environment/random.ts";

@@ -1,5 +1,4 @@
-// How a client finds the API servers by itself, in figures: one set per registry, told apart by
-// cluster.
+// Metrics of the search for API servers: one set per registry, with a label for the cluster.
 import { Counter, Gauge, type Registry } from "prom-client";
 import { oncePerRegistry } from "../metrics-of-registry.ts";
 import type { Doubt } from "./server-list.ts";

@@ -19,8 +19,8 @@ export interface Reservation {
   /** How long to wait, from the time of reserving, before using the token. */
   readonly waitMs: number;
   /**
-   * Gives the token back if nobody has reserved after this one; otherwise their times are already
-   * set and the token is spent, as in x/time/rate.
+   * Gives the token back if it is the last one reserved. Otherwise the times of later reservations
+   * are already set and the token is spent, as in x/time/rate.
    */
   cancel(): void;
 }

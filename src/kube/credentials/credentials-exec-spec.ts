@@ -74,11 +74,11 @@ function refuseTerminal(user: string, interactiveMode: string): void {
 /** The content of `KUBERNETES_EXEC_INFO`. The authority of the cluster is PEM. */
 export function execInfo({ apiVersion, cluster }: ExecSpec, authority: string | undefined): string {
   const data = authority === undefined ? undefined : Buffer.from(authority).toString("base64");
-  const told = cluster && { cluster: { ...cluster, "certificate-authority-data": data } };
+  const clusterInfo = cluster && { cluster: { ...cluster, "certificate-authority-data": data } };
   return JSON.stringify({
     kind: "ExecCredential",
     apiVersion,
-    spec: { ...told, interactive: false },
+    spec: { ...clusterInfo, interactive: false },
   });
 }
 

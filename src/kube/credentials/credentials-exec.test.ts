@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 afterEach(() => files.remove(directory));
 
-it("runs the plugin once for everybody who asks at the same time", async () => {
+it("runs the plugin once for all simultaneous callers", async () => {
   const identity = await plugin(tokenScript("2026-01-02T04:00:00Z"));
   const all = await Promise.all(Array.from({ length: 10 }, () => identity.current()));
   expect(new Set(all.map(({ authorization }) => authorization))).toEqual(

@@ -1,6 +1,6 @@
-// Credentials from an exec plugin, the way cloud providers hand out tokens: a program prints an
-// `ExecCredential` with a token or a client certificate and its time of expiry.
-// Invariant: at most one run is under way, and everybody who asks meanwhile shares it.
+// Credentials from an exec plugin, as cloud providers issue tokens: a program prints an
+// `ExecCredential` with a token or a client certificate and its expiry. Invariant: at most one run
+// is in progress, and simultaneous callers share it.
 import { assert } from "../../environment/assert.ts";
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import { ProcessError, type Processes } from "../../environment/processes.ts";
@@ -26,7 +26,7 @@ const expirySkewMs = 60_000;
 /** A plugin is not run again sooner: refused or failing, it would give the same, at our cost. */
 const pluginRestMs = 5_000;
 
-/** What a plugin says when it fails is shown, but not a whole stack of it. */
+/** The plugin's error output is shown, but not a whole stack trace. */
 const longestErrorOutput = 2_000;
 
 type Outcome =
@@ -64,7 +64,7 @@ export class ExecIdentity implements IdentitySource {
   invalidate(refused: Identity): void {
     const outcome = this.#outcome;
     if (outcome === undefined || "error" in outcome || this.#isResting()) return;
-    // Somebody else may have renewed it since the refused request was sent.
+    // Another caller may have renewed it since the refused request was sent.
     if (outcome.identity.authorization !== refused.authorization) return;
     if (outcome.identity.cert !== refused.cert) return;
     this.#outcome = undefined;

@@ -1,5 +1,5 @@
-// Who we are to a cluster, from one of the places a kubeconfig can name, and the assembly of that
-// with what verifies the server into a `ClusterAccess`.
+// The client's identity from one of the places a kubeconfig can name. Together with the server's
+// verification it makes a `ClusterAccess`.
 import type { ClientTls } from "../../environment/network.ts";
 import { type ClusterAccess, type Credentials, withoutEndSlash } from "./credentials.ts";
 import type { TextSource } from "./credentials-text.ts";

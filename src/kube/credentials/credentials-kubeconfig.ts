@@ -1,6 +1,6 @@
-// Access to the clusters of a kubeconfig, by context. Whatever the file asks for that we do not do
-// is an error and never ignored: without its proxy or its impersonation a request would go to the
-// wrong place or with the wrong rights.
+// Access to the clusters of a kubeconfig, by context. An unsupported setting is an error and is
+// never ignored: without its proxy or its impersonation a request would go to the wrong place or
+// have the wrong permissions.
 import { dirname, resolve } from "node:path";
 import type { Clock } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
@@ -22,7 +22,7 @@ import {
 } from "./credentials-kubeconfig-file.ts";
 import { FileText, fixedText, type TextSource } from "./credentials-text.ts";
 
-/** What credentials are read and renewed with. */
+/** The parts that read and renew credentials. */
 type Pieces = Pick<KubeconfigFileOptions, "files" | "processes"> & {
   readonly clock: Clock;
   readonly log: Log;

@@ -3,7 +3,7 @@ import type { Files } from "../../environment/files.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { FileText } from "./credentials-text.ts";
 
-test("whoever asks while the file is being read shares that read", async () => {
+test("simultaneous readers share one read of the file", async () => {
   const seen = await simulate({ seed: 1 }, async (simulation) => {
     const { clock, log, files, timers } = simulation.host("client");
     await files.write("/tmp/token", "first\n");

@@ -1,6 +1,6 @@
-// A piece of text that belongs to somebody's credentials: fixed, or the content of a file that
-// another program replaces from time to time (a projected service-account token, a rotated
-// certificate). Files are read again each minute, as client-go does.
+// A text that is part of credentials: fixed, or the content of a file that another program replaces
+// from time to time (a projected service-account token, a rotated certificate). Files are read
+// again each minute, as client-go does.
 import { assert } from "../../environment/assert.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Files, OpenFile } from "../../environment/files.ts";
@@ -106,7 +106,7 @@ export class FileText implements TextSource {
       this.#text = content.toString("utf8").trim();
     } catch (error) {
       if (this.#text === undefined) throw unreadable(what, error);
-      // What we have may still be good, and the file may only be in the middle of its rotation.
+      // The last content may still be valid, and the file may be in the middle of its rotation.
       log.warn("a credentials file cannot be read again; its last content stays in use", {
         path,
         error,

@@ -1,5 +1,6 @@
-// Where a cluster is and what to show it. Credentials change while the program runs (tokens expire,
-// certificates rotate), so they are asked for before every request and kept by whoever gives them.
+// The address of a cluster and the credentials for it. Credentials change while the program runs
+// (tokens expire, certificates rotate). So they are requested before every exchange, and the
+// provider caches them.
 import type { ClientTls } from "../../environment/network.ts";
 
 export interface Credentials {

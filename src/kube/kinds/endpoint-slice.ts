@@ -75,7 +75,7 @@ function projectEndpointSlice(raw: unknown, similar?: EndpointSlice): EndpointSl
 
 export type SliceContent = Pick<EndpointSlice, "addressType" | "endpoints" | "ports">;
 
-/** What it lists, of an object that may have been recorded without some of its metadata. */
+/** The content of an object that may have been recorded without some of its metadata. */
 export function sliceContent(object: RawRecord, similar?: SliceContent): SliceContent {
   return {
     addressType: internString(optionalString(object, "addressType") ?? "IPv4"),

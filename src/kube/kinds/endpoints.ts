@@ -59,7 +59,7 @@ function projectEndpoints(raw: unknown, similar?: Endpoints): Endpoints {
   };
 }
 
-/** What it lists, of an object that may have been recorded without some of its metadata. */
+/** The subsets of an object that may have been recorded without some of its metadata. */
 export function subsetsOf(
   object: RawRecord,
   similar?: readonly EndpointsSubset[],

@@ -66,7 +66,7 @@ export function optionalNumber(record: RawRecord, field: string): number | undef
   throw malformed(field, "a number", value);
 }
 
-/** The whole numbers of the API have at most 64 bits; those beyond 53 mean nothing to anybody. */
+/** Integers of the API have at most 64 bits; values beyond 53 bits are not used in practice. */
 export function optionalInteger(record: RawRecord, field: string): number | undefined {
   const value = optionalNumber(record, field);
   if (value === undefined || Number.isSafeInteger(value)) {

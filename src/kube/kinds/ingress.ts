@@ -1,6 +1,5 @@
-// An Ingress: which hosts and paths lead to which services, as its author wrote it, and where its
-// status says it can be reached. What is allowed and what it means is decided later; here it only
-// has to be readable.
+// An Ingress: which hosts and paths lead to which services, as written, and the addresses in its
+// status. Here it only has to be readable; later stages check and interpret it.
 import {
   listAt,
   optionalInteger,

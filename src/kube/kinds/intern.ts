@@ -61,9 +61,9 @@ export function sameString(value: string, similar: string | undefined): string {
 }
 
 /**
- * Items that equal those of `similar` are taken from it, and `similar` itself when all of them are,
- * so that a new version of a long list keeps little that is new. Whoever writes such a list keeps
- * its order, so an equal item is looked for only where some changed, one came or one went.
+ * Items that equal those of `similar` are taken from it, and `similar` itself if all are equal. So
+ * a new version of a long list needs little memory. Writers keep the order of such a list, so an
+ * equal item is searched only near changes.
  */
 export function shareItems<T>(
   items: readonly T[],
@@ -106,9 +106,9 @@ function isAt<T>(
 }
 
 /**
- * For small plain JSON values that repeat from object to object: labels, ports, probes. The result
- * is shared by everybody who has an equal one, so the type should be readonly. When `similar` is
- * equal it is taken at once, which costs a third of looking into the pool.
+ * For small plain JSON values that repeat from object to object: labels, ports, probes. Equal
+ * values share the result, so the type should be readonly. An equal `similar` is returned at once,
+ * which costs a third of a lookup in the pool.
  */
 export function internStructure<T extends object>(value: T, similar?: T): T {
   if (similar !== undefined && isEqual(value, similar)) {

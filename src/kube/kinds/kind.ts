@@ -1,6 +1,6 @@
-// What Lockstep must know of a resource to list, watch and store it: where it lives, and how one
-// raw object becomes the small readonly value that is kept. Projection happens at the edge, before
-// the store: a whole pod takes 7 kB of memory, what Lockstep needs of it a few hundred bytes.
+// A resource as Lockstep lists, watches and stores it: its API path, and the projection of a raw
+// object to a small readonly value. Projection happens at the edge, before the store: a whole pod
+// takes 7 kB of memory, its projection a few hundred bytes.
 import type { WallMs } from "../../environment/clock.ts";
 import type { StringMap } from "./intern.ts";
 
@@ -18,7 +18,7 @@ export interface ObjectMeta {
   readonly labels: StringMap;
 }
 
-/** What every projection has, and all that the store and the reflector look at. */
+/** The fields of every projection that the store and the reflector use. */
 export interface Projected {
   readonly metadata: ObjectMeta;
 }

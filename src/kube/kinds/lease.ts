@@ -6,7 +6,7 @@ import { objectRecord, projectMetadata } from "./metadata.ts";
 
 export interface Lease {
   readonly metadata: ObjectMeta;
-  /** Empty means nobody holds it. */
+  /** Empty if the lock has no holder. */
   readonly holderIdentity: string;
   readonly leaseDurationSeconds: number | undefined;
   /** By the holder's clock: only its change means something to others. */

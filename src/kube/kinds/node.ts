@@ -1,5 +1,5 @@
-// A node: whether its kubelet is heard from, and since when, because an unheard kubelet makes the
-// controller mark pods unready that may well be serving.
+// A node: whether its kubelet reports, and since when. If it does not, the node controller marks
+// its pods as unready, although they may still serve.
 import type { WallMs } from "../../environment/clock.ts";
 import {
   listAt,
@@ -16,7 +16,7 @@ import { objectRecord, projectMetadata } from "./metadata.ts";
 import type { ConditionStatus } from "./pod.ts";
 
 export interface NodeReady {
-  /** `Unknown` when the controller has not heard from the kubelet. */
+  /** `Unknown` when the kubelet has not reported to the controller. */
   readonly status: ConditionStatus;
   readonly reason: string;
   readonly lastTransitionTime: WallMs | undefined;

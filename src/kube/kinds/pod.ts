@@ -60,7 +60,7 @@ export interface Pod {
   readonly containersReadyTransitionTime: WallMs | undefined;
   /** When the last of its containers that have ended did so. */
   readonly finishedAt: WallMs | undefined;
-  /** Its readiness also hangs on conditions that somebody else sets. */
+  /** Its readiness also depends on conditions that other controllers set. */
   readonly hasReadinessGates: boolean;
   /** Of all containers, in order. */
   readonly ports: readonly ContainerPort[];

@@ -1,5 +1,5 @@
-// A secret, as far as TLS needs it: the certificate chain and its private key. Whatever else it holds
-// is dropped at the edge. Nothing here ever prints a value.
+// A secret, as far as TLS needs it: the certificate chain and its private key. Everything else is
+// dropped at the edge. No value is ever printed.
 import { optionalString, recordAt } from "./fields.ts";
 import type { Kind, ObjectMeta } from "./kind.ts";
 import { objectRecord, projectMetadata } from "./metadata.ts";

@@ -33,7 +33,7 @@ export interface Service {
   readonly clusterIPs: readonly string[];
   readonly ipFamilies: readonly string[];
   readonly externalName: string | undefined;
-  /** Undefined for a service whose endpoints somebody else writes. */
+  /** Undefined for a service without a selector, whose endpoints another controller writes. */
   readonly selector: StringMap | undefined;
   readonly ports: readonly ServicePort[];
   readonly publishNotReadyAddresses: boolean;

@@ -30,7 +30,7 @@ export const looksPerLease = 3;
 export interface LockSighting {
   readonly at: MonotonicMs;
   readonly wallAt: WallMs;
-  /** Read after the holder was looked for. Undefined: no lock, or nobody holds it. */
+  /** Read after the lookup of the holder. Undefined: no lock, or a lock without a holder. */
   readonly record: LeaderRecord | undefined;
   readonly presence: Presence;
 }

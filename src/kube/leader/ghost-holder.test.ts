@@ -26,7 +26,7 @@ function serverWith(answers: Readonly<Record<string, unknown>>): KubeClient {
     request: async ({ path }) => {
       const answer = answers[path];
       if (answer instanceof Error) throw answer;
-      if (answer === undefined) throw new Error(`nobody should ask for ${path}`);
+      if (answer === undefined) throw new Error(`unexpected request for ${path}`);
       return { status: 200, headers: {}, body: Buffer.from(JSON.stringify(answer)) };
     },
     stream: async () => expect.unreachable(),

@@ -1,6 +1,6 @@
-// Does the holder of a lock exist? Asked with quorum reads (no resourceVersion), so that an answer
-// of "absent" is the truth at that moment and not a cache's past. Whatever prevents an answer is
-// "unknown": a missing permission must never make a living leader a ghost.
+// Checks whether the holder of a lock exists. It uses quorum reads (no resourceVersion), so that
+// "absent" is true now and not from an old cache. Any failure gives "unknown": a missing permission
+// must never make a living leader a ghost.
 import type { KubeClient } from "../client/client.ts";
 import { parseJson, StatusError } from "../client/client.ts";
 import { listAt, optionalString, recordAt, requiredRecord } from "../kinds/fields.ts";

@@ -1,6 +1,6 @@
-// A process that nobody knows of renews the leader lock for ever under the name of a pod that does
-// not exist. Replicas must find out within two lease durations, take the lock only if allowed, and
-// never mistake one of themselves for a ghost.
+// An unknown process renews the leader lock for ever under the name of a pod that does not exist.
+// Replicas must detect this within two lease durations, take the lock only if allowed, and never
+// mistake another replica for a ghost.
 import { expect } from "vitest";
 import {
   type History,

@@ -36,7 +36,7 @@ export interface GhostWatchOptions {
 /** A look that takes longer is worth less than the next one. */
 const requestDeadlineMs = 5_000;
 
-/** Between looks at a lock that nobody holds or that cannot be read. */
+/** Interval between checks of a lock that has no holder or cannot be read. */
 const idlePeriodMs = 5_000;
 
 export class GhostWatch {
@@ -98,7 +98,7 @@ export class GhostWatch {
     const before = await this.#readLock(signal);
     const holder = before?.record.holder ?? "";
     this.#leaseDurationMs = before?.record.leaseDurationMs ?? 0;
-    if (holder === "") return this.#sighting(undefined, nobody);
+    if (holder === "") return this.#sighting(undefined, noHolder);
     const presence = await this.#find(holder, signal);
     if (presence.kind !== "absent") return this.#sighting(before, presence);
     // Only a renewal seen to come after the absence says that someone renews without existing.
@@ -125,4 +125,4 @@ export class GhostWatch {
   }
 }
 
-const nobody: Presence = { kind: "unknown", evidence: "the lock has no holder" };
+const noHolder: Presence = { kind: "unknown", evidence: "the lock has no holder" };

@@ -1,6 +1,6 @@
-// Replicas compete for one lock on machines and a network that misbehave in every way the simulator
-// knows. Whatever happens, no two lead at once and no leader's write leaves after its deadline; and
-// when it stops happening, there is one leader on whom all agree.
+// Replicas compete for one lock on machines and a network with every fault of the simulator. At all
+// times, at most one leads, and no leader's write is sent after its deadline. After the faults,
+// there is one leader, and all agree on it.
 import { expect } from "vitest";
 import {
   type History,

@@ -121,7 +121,7 @@ test("a leader that stops frees the lock once its work has ended, and is followe
     const leader = world.start("one", {
       onStartedLeading: async (signal) => {
         note("started");
-        await timers.sleep(60_000, signal).catch(() => note("told to stop"));
+        await timers.sleep(60_000, signal).catch(() => note("asked to stop"));
         await timers.sleep(700);
         note("work ended");
       },
@@ -137,7 +137,7 @@ test("a leader that stops frees the lock once its work has ended, and is followe
   expect(seen).toEqual({
     events: [
       "started at 0",
-      "told to stop at 1000",
+      "asked to stop at 1000",
       "stopped leading at 1000",
       "work ended at 1700",
       "free: true at 1700",

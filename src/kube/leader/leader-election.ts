@@ -1,9 +1,9 @@
-// Leader election over a Lease, as client-go does it: a candidate takes the lock when its record
-// has not changed for the lease's duration on the candidate's own clock; the holder renews it and
-// steps down when it could not for the renew deadline. That deadline counts from the sending of the
-// last renewal that succeeded, and the lease's duration, which others count from a later moment, is
-// longer: so no two replicas lead at once, as long as their clocks run at the same rate and nobody
-// edits or deletes the Lease.
+// Leader election over a Lease, as in client-go. A candidate takes the lock when its record has not
+// changed for the lease duration on the candidate's own clock. The holder renews it, and steps down
+// when renewals fail until the renew deadline. That deadline counts from the sending of the last
+// successful renewal. The lease duration is longer, and others count it from a later moment. So no
+// two replicas lead at once, if their clocks run at the same rate and the Lease is not edited or
+// deleted by hand.
 
 import { Registry } from "prom-client";
 import { assert } from "../../environment/assert.ts";
@@ -57,7 +57,10 @@ export class LeaderElection {
     return this.fence.isLeading();
   }
 
-  /** Who holds the lock and since when; undefined when nobody does or it has not been read yet. */
+  /**
+   * The holder of the lock and since when; undefined if the lock has no holder or has not been read
+   * yet.
+   */
   leader(): ObservedLeader | undefined {
     return this.#lock.leader();
   }
@@ -153,7 +156,7 @@ export class LeaderElection {
     assert(until <= latest, "leading ends by the renew deadline after the last renewal");
   }
 
-  /** False when the work, told to stop, goes on; the lock is then left to expire. */
+  /** False if the work continues after the request to stop; the lock is then left to expire. */
   async #workEnded(work: Promise<void>): Promise<boolean> {
     const { timers, renewDeadlineMs } = this.#options;
     const patience = new AbortController();

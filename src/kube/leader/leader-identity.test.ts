@@ -15,7 +15,7 @@ test.each([
   { identity: outsideIdentity("laptop", uuid), why: "a replica outside the cluster" },
   { identity: "lockstep-0", why: "no uid" },
   { identity: "lockstep-0_123", why: "not a uid" },
-  { identity: "", why: "nobody" },
+  { identity: "", why: "no holder" },
 ])("among our own, $identity names no pod: $why", ({ identity }) => {
   expect(namedHolder(identity, "own")).toBeUndefined();
 });

@@ -1,6 +1,6 @@
-// What a holder calls itself, and what that says about who it is. Our own replicas name their pod
-// and its uid, so that anyone can check whether they exist. Others name their pod, or their host
-// name followed by a random UUID, which looks the same but means less.
+// The identity of a lock's holder, and what it tells about the process. Lockstep's replicas name
+// their pod and its uid, so that any client can check whether they exist. Others name their pod, or
+// their host name followed by a random UUID, which looks the same but proves less.
 
 /** The identity of a replica that runs in a pod. */
 export function podIdentity(podName: string, podUid: string): string {
@@ -34,8 +34,8 @@ const identityParts =
   /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)(?:_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}))?$/;
 
 /**
- * What the API server appends to `generateName`. Without it a name may as well be that of a node, a
- * machine outside the cluster, or a process that was given a name by hand.
+ * The suffix that the API server appends to `generateName`. A name without it may be that of a
+ * node, of a machine outside the cluster, or one given by hand.
  */
 const generatedSuffix = /-[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 

@@ -28,7 +28,7 @@ export interface LeaderLockOptions extends ElectionTimes {
   readonly mayStand?: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** What any replica knows of the lock's holder. */
+/** The lock's holder, as known to any replica. */
 export interface ObservedLeader {
   readonly identity: string;
   /** By the holder's clock. */
@@ -47,7 +47,7 @@ export type TryOutcome =
   | { readonly kind: "aside" }
   | { readonly kind: "failed"; readonly error: unknown };
 
-/** Our own last renewal may still be under way when we release; nobody else writes our lock. */
+/** Our last renewal may still be in progress when we release; no other process writes our lock. */
 const releaseConflictsMax = 1;
 
 export class LeaderLock {
@@ -63,7 +63,7 @@ export class LeaderLock {
     this.reference = { kind: "Lease", ...options.lock };
   }
 
-  /** Undefined when nobody holds the lock or it has not been read yet. */
+  /** Undefined if the lock has no holder or has not been read yet. */
   leader(): ObservedLeader | undefined {
     const record = this.#observed?.version.record;
     if (record === undefined || record.holder === "") return undefined;

@@ -1,5 +1,5 @@
-// Who leads, as metrics: the gauge every Kubernetes component has, and how the lock is faring. Taken
-// when somebody scrapes, so that a lapsed leadership shows even if nothing has noticed it yet.
+// The leader as metrics: the gauge that every Kubernetes component has, and the state of the lock.
+// Computed at each scrape, so that an expired leadership shows at once.
 import { Counter, Gauge } from "prom-client";
 import { oncePerRegistry } from "../metrics-of-registry.ts";
 import type { ObservedLeader } from "./leader-lock.ts";

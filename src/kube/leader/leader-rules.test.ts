@@ -49,7 +49,7 @@ test.each([
 });
 
 test.each([
-  { why: "nobody holds it", change: { holder: "" }, unchangedMs: 0, may: true },
+  { why: "it has no holder", change: { holder: "" }, unchangedMs: 0, may: true },
   { why: "we hold it", change: { holder: "me" }, unchangedMs: 0, may: true },
   { why: "its holder renewed it lately", change: {}, unchangedMs: 14_999, may: false },
   { why: "its holder has not renewed it", change: {}, unchangedMs: 15_000, may: true },

@@ -42,7 +42,7 @@ test("the record of a Lease is read from its spec, with null as absent", () => {
   });
 });
 
-test("a Lease without a spec is held by nobody", () => {
+test("a Lease without a spec has no holder", () => {
   expect(readLeaderRecord({ kind: "Lease", metadata: {} })).toEqual({
     holder: "",
     leaseDurationMs: 0,

@@ -1,6 +1,6 @@
-// What a leader lock says, in any of the forms Kubernetes has used: a Lease, or an annotation on a
-// ConfigMap or on Endpoints. All are read into one `LeaderRecord`; only Leases are written. Times
-// stay text: they come from someone else's clock and are shown, never compared with ours.
+// The record of a leader lock, in any of the forms Kubernetes has used: a Lease, or an annotation
+// on a ConfigMap or on Endpoints. All are read into one `LeaderRecord`; only Leases are written.
+// Times stay text: they come from another clock and are shown, never compared.
 import {
   isRecord,
   MalformedObjectError,
@@ -19,7 +19,7 @@ export interface LockReference {
 }
 
 export interface LeaderRecord {
-  /** Empty when nobody holds the lock. */
+  /** Empty if the lock has no holder. */
   readonly holder: string;
   /** How long others leave an unchanged record alone. */
   readonly leaseDurationMs: number;
@@ -51,7 +51,7 @@ export function lockCollectionPath(lock: LockReference): string {
  */
 export function readLeaderRecord(object: unknown): LeaderRecord | undefined {
   const raw = requiredRecord(object, "the lock");
-  // A Lease without a spec is a lock that nobody has held yet.
+  // A Lease without a spec is a lock that has never had a holder.
   if (raw["kind"] === "Lease") return readFields(recordAt(raw, "spec"), "leaseTransitions");
   const annotations = recordAt(recordAt(raw, "metadata"), "annotations");
   const text = optionalString(annotations, leaderAnnotation);

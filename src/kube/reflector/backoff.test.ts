@@ -25,7 +25,7 @@ test("waits double from 0.8 s to 30 s, stretched by chance within these bounds",
   ]);
 });
 
-test("two minutes after the last wait without a failure it starts anew, and not before", () => {
+test("two minutes after the last wait without a failure it starts again, and not before", () => {
   const { backoff, pass } = backoffAt(0);
   backoff.next();
   pass(800 + backoffResetAfterMs - 1);

@@ -1,5 +1,5 @@
-// How long to wait after the n-th failure in a row, as client-go's reflector does, but never longer
-// than the bound: an apiserver that is back should be heard again within half a minute.
+// The wait after the n-th failure in a row, as in client-go's reflector, but with a maximum: after
+// an apiserver is back, the reflector reconnects within half a minute.
 import {
   type Clock,
   elapsedMs,

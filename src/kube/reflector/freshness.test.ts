@@ -15,7 +15,7 @@ function trackerAt(startMs = 0) {
   const read = (resourceVersion: string, reachedAtSending = "1") =>
     tracker.quorumRead({ sentAt: nowMs as MonotonicMs, resourceVersion, reachedAtSending });
   const hear = (resourceVersion: string) => {
-    tracker.heard();
+    tracker.received();
     tracker.reached(resourceVersion);
   };
   return { tracker, listed, read, hear, pass: (ms: number) => (nowMs += ms) };
@@ -173,7 +173,7 @@ describe("being alive", () => {
     });
   });
 
-  test("ends at once for a connection that broke, unless something was heard on it lately", () => {
+  test("ends at once for a connection that broke, unless data arrived on it recently", () => {
     const { tracker, listed, hear, pass } = trackerAt();
     listed("10");
     pass(50_000);

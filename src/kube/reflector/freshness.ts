@@ -53,7 +53,7 @@ export interface QuorumRead {
   readonly sentAt: MonotonicMs;
   /** The collection's version in the answer. */
   readonly resourceVersion: string;
-  /** What the watch had reached when the read was sent. */
+  /** The version of the watch when the read was sent. */
   readonly reachedAtSending: string;
 }
 
@@ -63,7 +63,7 @@ export class FreshnessTracker {
   readonly #aliveWithinMs: number;
   readonly #currentWithinMs: number;
   #connectedSince: MonotonicMs | undefined;
-  #heardAt: MonotonicMs | undefined;
+  #receivedAt: MonotonicMs | undefined;
   #aliveAt: MonotonicMs | undefined;
   #currentAt: MonotonicMs | undefined;
   #eventAt: MonotonicMs | undefined;
@@ -85,8 +85,8 @@ export class FreshnessTracker {
   }
 
   /** When a watch was opened or last sent a byte. */
-  get heardAt(): MonotonicMs | undefined {
-    return this.#heardAt;
+  get receivedAt(): MonotonicMs | undefined {
+    return this.#receivedAt;
   }
 
   /** When the last event or bookmark arrived. */
@@ -121,12 +121,12 @@ export class FreshnessTracker {
   connected(server: string): void {
     const now = this.#clock.monotonicMs();
     this.#connectedSince = now;
-    this.#heardAt = now;
+    this.#receivedAt = now;
     this.#server = server;
   }
 
-  heard(): void {
-    this.#heardAt = this.#clock.monotonicMs();
+  received(): void {
+    this.#receivedAt = this.#clock.monotonicMs();
   }
 
   /**
@@ -139,7 +139,7 @@ export class FreshnessTracker {
     }
     const now = this.#clock.monotonicMs();
     const doubtedAt = monotonicAfter(now, -deadPeerMs);
-    this.#aliveAt = options.byServer ? now : later(this.#heardAt, doubtedAt);
+    this.#aliveAt = options.byServer ? now : later(this.#receivedAt, doubtedAt);
     this.#connectedSince = undefined;
   }
 
@@ -167,18 +167,18 @@ export class FreshnessTracker {
       this.#provedCurrent(list.sentAt);
       this.#unreached = this.#unreached.filter((read) => read.sentAt > list.sentAt);
     }
-    // Whatever state it shows, it has reached the reads of that version or an earlier one.
+    // Every state after this one includes the reads of that version or an earlier one.
     this.#settleReads(list.resourceVersion, false);
     this.#check();
   }
 
   /** An event or a bookmark brought the watch to this version. */
   reached(resourceVersion: string): void {
-    this.#eventAt = this.#heardAt;
+    this.#eventAt = this.#receivedAt;
     const changed = resourceVersion !== this.#resourceVersion;
     this.#resourceVersion = resourceVersion;
-    if (this.#provedBy === "events" && changed && this.#heardAt !== undefined) {
-      this.#provedCurrent(this.#heardAt);
+    if (this.#provedBy === "events" && changed && this.#receivedAt !== undefined) {
+      this.#provedCurrent(this.#receivedAt);
     }
     if (this.#unreached.length > 0) {
       this.#settleReads(resourceVersion, changed);

@@ -205,7 +205,7 @@ describe("quorum reads", () => {
     }));
 
   test("that show an older version than the watch had make a consistent list", () =>
-    reflectorWorld(async ({ simulation, server, reflector, heard }) => {
+    reflectorWorld(async ({ simulation, server, reflector, delivered }) => {
       for (const name of ["web-0", "web-1", "web-2"]) server.put(name);
       reflector.start();
       await simulation.sleep(1_000);
@@ -220,7 +220,7 @@ describe("quorum reads", () => {
       server.script("list", answer);
       server.script("watch", (exchange) => void exchange.respond(200));
       await simulation.sleep(quorumReadEveryMs * 1.2);
-      expect(heard.slice(3)).toEqual(["deleted web-2@4 by list (final state unknown)"]);
+      expect(delivered.slice(3)).toEqual(["deleted web-2@4 by list (final state unknown)"]);
       expect(server.seen("watch").at(-1)?.query["resourceVersion"]).toBe("3");
     }));
 
@@ -257,7 +257,7 @@ describe("quorum reads", () => {
 });
 
 test("events cut into any chunks come out whole", () =>
-  reflectorWorld(async ({ simulation, server, reflector, heard }) => {
+  reflectorWorld(async ({ simulation, server, reflector, delivered }) => {
     server.script("watch", (exchange) => {
       const writer = exchange.respond(200);
       const bytes = Buffer.concat([
@@ -271,5 +271,5 @@ test("events cut into any chunks come out whole", () =>
     });
     reflector.start();
     await simulation.sleep(100);
-    expect(heard).toEqual(["added käse-0@2 by watch", "added käse-1@3 by watch"]);
+    expect(delivered).toEqual(["added käse-0@2 by watch", "added käse-1@3 by watch"]);
   }));

@@ -10,7 +10,7 @@ import type { FreshnessTracker } from "./freshness.ts";
 export const silentAfterMs = 90_000;
 /** A healthy watch reaches what a quorum read has shown with its next bookmark, within 62 s. */
 export const behindAfterMs = 75_000;
-/** What a new stream has missed comes at once; it need not wait for the next bookmark. */
+/** A new stream sends missed events at once; there is no need to wait for the next bookmark. */
 export const lastChanceMs = 15_000;
 /**
  * While the cache lags. Longer than a bookmark takes, or the watch could never show that it has
@@ -19,7 +19,7 @@ export const lastChanceMs = 15_000;
 export const laggingRelistEveryMs = 75_000;
 
 export type Verdict =
-  /** Nothing to do before this instant, unless something is heard. */
+  /** Nothing to do before this instant, unless data arrives. */
   | { readonly action: "wait"; readonly until: MonotonicMs }
   | { readonly action: "rewatch"; readonly why: "silent" | "behind" }
   | { readonly action: "relist"; readonly why: "silent" | "lagging" };
@@ -40,9 +40,9 @@ export class StallGuard {
     this.#freshness = options.freshness;
   }
 
-  /** A new stream is to be judged; the tracker has just been told that it is connected. */
+  /** A new stream is to be judged; the tracker was just marked as connected. */
   opened(): void {
-    this.#openedAt = this.#freshness.heardAt;
+    this.#openedAt = this.#freshness.receivedAt;
   }
 
   /** A consistent list, sent at this instant, was made because of a verdict. */
@@ -51,18 +51,18 @@ export class StallGuard {
     this.#stage = { name: "relisted", at: sentAt, proofsBefore: this.#freshness.quorumProofs };
   }
 
-  /** Whether the last such list is long enough ago for another: however bad, lists are bounded. */
+  /** Whether the last such list is long enough ago for another: the rate of lists is bounded. */
   mayRelist(now: MonotonicMs): boolean {
     return (
       this.#relistedAt === undefined || elapsedMs(this.#relistedAt, now) >= laggingRelistEveryMs
     );
   }
 
-  /** What to do with the open stream; carrying a verdict out is the caller's part. */
+  /** The verdict on the open stream; the caller carries it out. */
   judge(now: MonotonicMs): Verdict {
     this.#reconsider(now);
     const openedAt = this.#openedAt ?? now;
-    const silentAt = monotonicAfter(this.#freshness.heardAt ?? openedAt, silentAfterMs);
+    const silentAt = monotonicAfter(this.#freshness.receivedAt ?? openedAt, silentAfterMs);
     if (now >= silentAt) {
       return this.#giveUpOn("silent");
     }
@@ -74,15 +74,18 @@ export class StallGuard {
     return { action: "wait", until };
   }
 
-  /** Trust returns when the new stream has been heard, or the watch reaches what reads show. */
+  /**
+   * Trust returns when data arrives on the new stream, or when the watch reaches the version of
+   * quorum reads.
+   */
   #reconsider(now: MonotonicMs): void {
-    const { behindSince, heardAt, quorumProofs } = this.#freshness;
+    const { behindSince, receivedAt, quorumProofs } = this.#freshness;
     const stage = this.#stage;
     const recovered =
       stage.name === "relisted"
         ? quorumProofs > stage.proofsBefore
         : stage.name === "rewatched" && stage.why === "silent"
-          ? heardAt !== undefined && heardAt !== this.#openedAt
+          ? receivedAt !== undefined && receivedAt !== this.#openedAt
           : behindSince === undefined || elapsedMs(behindSince, now) < behindAfterMs;
     if (recovered) {
       this.#stage = { name: "trusted" };

@@ -1,6 +1,6 @@
-// Where raw objects become stored ones. From the watch: one version takes the place of another, and
-// the handlers hear of it. From a list: versions gather in a replacement. In both, an object that
-// cannot be understood is left out and counted, and the last good version of it stays.
+// Turns raw objects into stored ones. From the watch: one version replaces another, and the
+// handlers are called. From a list: versions are collected in a replacement. In both cases a
+// malformed object is left out and counted, and its last good version stays.
 import { MalformedObjectError } from "../kinds/fields.ts";
 import type { Kind, Projected } from "../kinds/kind.ts";
 import { objectKey } from "../kinds/kind.ts";
@@ -63,7 +63,7 @@ export class Intake<T extends Projected, I extends string> {
 
   /**
    * Applies one event after `reachedVersion` and returns the version the watch has now reached.
-   * What is older than that has been seen, in a list or before a reconnect, and is passed over.
+   * Older events were seen before, in a list or before a reconnect, and are skipped.
    */
   apply(event: WatchEvent, reachedVersion: string): string {
     switch (event.type) {

@@ -1,4 +1,4 @@
-// What becomes of a list that the server does not bring to its end: it is asked for in a surer way.
+// If the server does not finish a list, it is requested in a more robust way.
 import { expect, test } from "vitest";
 import {
   eventLine,
@@ -13,7 +13,7 @@ import { versionTooLargeRetryMs } from "./reflector-state.ts";
 
 test("a streamed list that stops half-way is given up and asked for by pages", () =>
   reflectorWorld(
-    async ({ simulation, server, reflector, heard }) => {
+    async ({ simulation, server, reflector, delivered }) => {
       server.put("web-0");
       server.put("web-1");
       server.script("watch", (exchange) => {
@@ -21,9 +21,9 @@ test("a streamed list that stops half-way is given up and asked for by pages", (
       });
       reflector.start();
       await simulation.sleep(listStallMs);
-      expect([reflector.synced, heard]).toEqual([false, []]);
+      expect([reflector.synced, delivered]).toEqual([false, []]);
       await simulation.sleep(2 * backoffBaseMs + 1_000);
-      expect(heard).toEqual(["added web-0@2 by list", "added web-1@3 by list"]);
+      expect(delivered).toEqual(["added web-0@2 by list", "added web-1@3 by list"]);
       expect(server.requests.slice(0, 3).map(({ kind }) => kind)).toEqual([
         "watch",
         "list",
@@ -54,10 +54,10 @@ test("a list whose second page a lagging cache cannot give is asked for in one a
   }));
 
 test("a stop while the handlers hear of a long list does not wait for the rest of it", async () => {
-  let heard = 0;
+  let delivered = 0;
   let stop = (): void => undefined;
   const hear = (): void => {
-    heard += 1;
+    delivered += 1;
     stop();
   };
   await reflectorWorld(
@@ -70,5 +70,5 @@ test("a stop while the handlers hear of a long list does not wait for the rest o
     },
     { handlers: [hear] },
   );
-  expect(heard).toBe(eventsPerBreath);
+  expect(delivered).toBe(eventsPerBreath);
 });

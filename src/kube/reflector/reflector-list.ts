@@ -15,7 +15,9 @@ import { StalledListError, type WatchStream } from "./reflector-stream.ts";
 export const maxListPages = 10_000;
 /** As many as a page has: the longest that one turn of the event loop should take. */
 export const eventsPerBreath = 500;
-/** What a streamed list consists of is there when it begins: a pause this long is not one. */
+/**
+ * All items of a streamed list exist when it begins, so a pause this long means that it stalled.
+ */
 export const listStallMs = 30_000;
 /** Marks the bookmark that ends the first part of a watch that begins with everything. */
 const initialEventsEnd = "k8s.io/initial-events-end";
@@ -105,7 +107,7 @@ export async function readInitialEvents<T extends Projected, I extends string>(
   }
 }
 
-/** Nobody guards a list: it is cut off here when nothing comes any more. */
+/** No guard watches over a list: it is ended here when no more data arrives. */
 async function readUnlessStalled<T extends Projected, I extends string>(
   { timers, signal }: ReflectorParts<T, I>,
   stream: WatchStream,
@@ -130,7 +132,7 @@ export function refusesInitialEvents(error: unknown): boolean {
 /** Kubernetes encodes the metadata of a list first; this is more than it takes. */
 const longestListHeadBytes = 8_192;
 
-/** The token of the next page, if it can be told from the first bytes without parsing them all. */
+/** The token of the next page, if the first bytes have it, without parsing the rest. */
 function peekContinueToken(body: Buffer): string | undefined {
   const itemsAt = body.subarray(0, longestListHeadBytes).indexOf(',"items":[');
   if (itemsAt === -1) {
@@ -160,7 +162,7 @@ function readPage(list: unknown, { kind }: Pick<Kind<Projected>, "kind">): Page 
     const got = typeof record["kind"] === "string" ? record["kind"] : "something without a kind";
     throw new MalformedObjectError(`the answer should be a ${kind}List, and is ${got}`);
   }
-  // Go writes an empty list that nobody made as null.
+  // Go encodes a nil list as null.
   const items = record["items"] === null ? [] : record["items"];
   if (!Array.isArray(items)) {
     throw new MalformedObjectError("the answer should be a list, and has no items");

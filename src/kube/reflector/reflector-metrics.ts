@@ -1,5 +1,5 @@
-// What a reflector counts, labelled by cluster and resource. Ages are taken when somebody scrapes:
-// a gauge that is set by events would stand still exactly when it matters.
+// The metrics of a reflector, labelled by cluster and resource. Ages are computed at each scrape: a
+// gauge set by events would stop exactly when it matters.
 import { Counter, Gauge, type Registry } from "prom-client";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import { oncePerRegistry } from "../metrics-of-registry.ts";
@@ -10,7 +10,7 @@ export interface SourceLabels {
   readonly resource: string;
 }
 
-/** What the gauges look at when they are scraped. */
+/** The values that the gauges read at each scrape. */
 export interface MeasuredSource {
   readonly labels: SourceLabels;
   readonly clock: Clock;

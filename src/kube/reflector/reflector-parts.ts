@@ -1,4 +1,4 @@
-// What a reflector is made of, put together once. Each part takes the few others it needs.
+// The parts of a reflector, created once. Each part takes the few others it needs.
 import { Registry } from "prom-client";
 import type { Clock } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
@@ -23,8 +23,8 @@ import type { WaitPolicy } from "./reflector-state.ts";
 export const refusedRetryMs = 30_000;
 
 /**
- * A kube-apiserver that has just started refuses everybody until it has read its rules: so many
- * refusals in a row, some seconds in all, are tried again soon.
+ * A kube-apiserver that has just started refuses every client until it has read its rules. So this
+ * many refusals in a row, some seconds in all, are retried soon.
  */
 const passingRefusals = 3;
 
@@ -65,11 +65,12 @@ export interface ReflectorOptions<T extends Projected, I extends string> {
   readonly currentWithinMs?: number;
   readonly checks?: WatchChecks;
   /**
-   * What a list does not have any more is removed after further lists agree, where that is much, or
-   * at once, where something else checks it. Without checks always at once, as client-go does.
+   * How to remove objects that a list no longer has. "checked": if they are many, only after
+   * further lists agree. "at once": another component checks them. Without checks always at once,
+   * as client-go does.
    */
   readonly removals?: "checked" | "at once";
-  /** What an earlier process knew, which the first list is compared with; nothing when absent. */
+  /** The objects that an earlier process knew; the first list is compared with them. */
   readonly knownBefore?: KnownBefore;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -39,7 +39,7 @@ async function metric({ registry }: ReflectorWorld, name: string): Promise<numbe
 describe("a list that has lost most objects", () => {
   test("removes nothing when the next one has them, and says so meanwhile", () =>
     reflectorWorld(async (world) => {
-      const { simulation, server, reflector, heard } = world;
+      const { simulation, server, reflector, delivered } = world;
       server.script("list", server.list, emptyList);
       await startAndExpire(world);
       await simulation.sleep(5_000);
@@ -49,7 +49,7 @@ describe("a list that has lost most objects", () => {
       expect(await metric(world, "lockstep_reflector_doubted_objects")).toBe(4);
       await simulation.sleep(30_000);
       expect(names(reflector.store)).toEqual(pods);
-      expect(heard.filter((line) => line.startsWith("deleted"))).toEqual([]);
+      expect(delivered.filter((line) => line.startsWith("deleted"))).toEqual([]);
       expect(reflector.freshness()).toMatchObject({ fresh: true, doubt: undefined });
       expect(await metric(world, "lockstep_reflector_doubted_objects")).toBe(0);
       expect(await metric(world, "lockstep_reflector_doubted_lists_total")).toBe(1);

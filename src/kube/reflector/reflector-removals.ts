@@ -29,7 +29,7 @@ export interface WatchName {
   readonly cluster: string;
   /** Plural: `ingresses`. */
   readonly resource: string;
-  /** What it selects of them; empty when it is all. */
+  /** Its selector; empty for all objects. */
   readonly selection: string;
 }
 
@@ -57,7 +57,7 @@ export class RemovalCheck<T extends Projected, I extends string> {
   /** How many an earlier process knew; counts until the first list is applied. */
   readonly #knownBefore: () => number;
   #lists = 0;
-  /** What no list has had since the doubt began. */
+  /** Objects that no list has had since the doubt began. */
   #missing: ReadonlySet<T> | undefined;
 
   constructor(options: { readonly resource: string; readonly knownBefore: () => number }) {

@@ -67,7 +67,7 @@ export type ReflectorState =
 
 const notAccepted = ": the API server does not accept these credentials; they may have expired";
 
-/** What a person should know about the source. `ok` needs no attention. */
+/** The state of the source for people. `ok` needs no attention. */
 export interface Condition {
   readonly type:
     | "ok"
@@ -142,7 +142,7 @@ export function afterListFailure(
       return { name: "waiting", delayMs: lookAgainMs, because: condition("doubted", error), next };
     }
     default:
-      return waitAsTold(error, policy, state);
+      return waitAsRequested(error, policy, state);
   }
 }
 
@@ -191,7 +191,7 @@ function afterWatchFailure(again: Watching, error: unknown, policy: WaitPolicy):
         ? wait(policy.backoffMs(), error, listing("failing", { way: "pages" }))
         : wait(policy.backoffMs(), error, again);
     default:
-      return waitAsTold(error, policy, again);
+      return waitAsRequested(error, policy, again);
   }
 }
 
@@ -200,7 +200,7 @@ function surerWay(way: ListWay): ListWay {
 }
 
 /** Throttled and refused requests, and lost connections, are tried again as they were. */
-function waitAsTold(error: unknown, policy: WaitPolicy, next: Listing | Watching): Waiting {
+function waitAsRequested(error: unknown, policy: WaitPolicy, next: Listing | Watching): Waiting {
   switch (classify(error)) {
     case "throttled": {
       const retryAfterMs = error instanceof StatusError ? error.retryAfterMs : undefined;
@@ -215,7 +215,10 @@ function waitAsTold(error: unknown, policy: WaitPolicy, next: Listing | Watching
   }
 }
 
-/** What was allowed until now is not called refused as long as that may pass. */
+/**
+ * A resource that was allowed until now is not reported as refused while the refusal may be
+ * temporary.
+ */
 function waitRefused(error: unknown, policy: WaitPolicy, next: Listing | Watching): Waiting {
   const { delayMs, mayPass } = policy.refusal();
   const wasAllowed = next.name === "watching" ? next.settled : next.reason !== "initial";

@@ -1,5 +1,5 @@
-// One open watch: bytes from the server, events out of the decoder, and an end: the server is asked
-// to end it after some minutes, and should it forget, a timer of our own does if it is told to.
+// One open watch: bytes from the server, events from the decoder, and an end. The server is asked
+// to end it after some minutes. If it does not, a timer of our own ends it, if configured.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { CancelTimer, Timers } from "../../environment/timers.ts";
 import { type KubeClient, StatusError } from "../client/client.ts";
@@ -86,7 +86,7 @@ export class WatchStream {
     return elapsedMs(this.openedAt, this.#clock.monotonicMs());
   }
 
-  /** Whether we ended it ourselves: then what `read` throws is only the echo. */
+  /** Whether we ended it ourselves: then the error of `read` is only a consequence. */
   get isCut(): boolean {
     return this.#isCut;
   }

@@ -1,5 +1,5 @@
-// A gate that opens once: those who wait for the first list stand before it. Nobody waits for ever,
-// because closing it for good turns everybody away.
+// A gate that opens once, after the first list. Closing it rejects all waiters, so that none waits
+// for ever.
 
 export class NeverSyncedError extends Error {
   override readonly name = "NeverSyncedError";
@@ -18,7 +18,7 @@ export class SyncGate {
     this.#settle("open");
   }
 
-  /** Whoever still waits will never be let through. An open gate stays open. */
+  /** Rejects all waiters. An open gate stays open. */
   close(): void {
     this.#settle("closed");
   }

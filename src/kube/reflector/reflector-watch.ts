@@ -40,7 +40,7 @@ async function applyEvents<T extends Projected, I extends string>(
   const { freshness, intake, counts, clock } = parts;
   let bytes = 0;
   let sinceBreath = 0;
-  // What the stream has already read comes first: its first part may have been a list.
+  // Data that the stream has already read comes first: its first part may have been a list.
   do {
     const startedAt = clock.monotonicMs();
     for (let event = stream.nextEvent(); event !== undefined; event = stream.nextEvent()) {
@@ -55,12 +55,15 @@ async function applyEvents<T extends Projected, I extends string>(
     counts.chunk(bytes, elapsedMs(startedAt, clock.monotonicMs()));
     bytes = await stream.read();
     if (bytes > 0) {
-      freshness.heard();
+      freshness.received();
     }
   } while (bytes > 0);
 }
 
-/** What goes on beside the events of a stream: the guard's timer and the prover, or only silence. */
+/**
+ * Runs beside the events of a stream: the guard's timer and the prover, or only the check for
+ * silence.
+ */
 class Supervision<T extends Projected, I extends string> {
   readonly #parts: ReflectorParts<T, I>;
   readonly #stream: WatchStream;
@@ -139,7 +142,7 @@ class Supervision<T extends Projected, I extends string> {
   #listen(silenceMaxMs: number): void {
     const { clock, freshness, timers } = this.#parts;
     const now = clock.monotonicMs();
-    const silentMs = elapsedMs(freshness.heardAt ?? now, now);
+    const silentMs = elapsedMs(freshness.receivedAt ?? now, now);
     if (silentMs >= silenceMaxMs) {
       this.#cut(undefined);
       return;

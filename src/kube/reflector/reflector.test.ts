@@ -31,16 +31,16 @@ describe("listing", () => {
     }));
 
   test("a continue token that expires starts the list again, and nothing half-read is shown", () =>
-    reflectorWorld(async ({ simulation, server, reflector, heard }) => {
+    reflectorWorld(async ({ simulation, server, reflector, delivered }) => {
       for (let index = 0; index < 600; index += 1) {
         server.put(`web-${index}`);
       }
       server.script("page", expired);
       reflector.start();
       await simulation.sleep(500);
-      expect([reflector.state, reflector.store.size, heard.length]).toEqual(["waiting", 0, 0]);
+      expect([reflector.state, reflector.store.size, delivered.length]).toEqual(["waiting", 0, 0]);
       await reflector.waitForSync();
-      expect([reflector.store.size, heard.length]).toEqual([600, 600]);
+      expect([reflector.store.size, delivered.length]).toEqual([600, 600]);
       expect(server.requests.map((request) => request.kind)).toEqual([
         "list",
         "page",
@@ -49,8 +49,8 @@ describe("listing", () => {
       ]);
     }));
 
-  test("synced means that the handlers have heard everything, not that the list arrived", () => {
-    const syncedWhenHeard: (boolean | undefined)[] = [];
+  test("synced means that the handlers were called for everything, not that the list arrived", () => {
+    const syncedWhenDelivered: (boolean | undefined)[] = [];
     let isSynced: (() => boolean) | undefined;
     return reflectorWorld(
       async ({ server, reflector }) => {
@@ -59,13 +59,13 @@ describe("listing", () => {
         server.put("web-1");
         reflector.start();
         await reflector.waitForSync();
-        expect([...syncedWhenHeard, reflector.synced]).toEqual([false, false, true]);
+        expect([...syncedWhenDelivered, reflector.synced]).toEqual([false, false, true]);
       },
-      { handlers: [() => void syncedWhenHeard.push(isSynced?.())] },
+      { handlers: [() => void syncedWhenDelivered.push(isSynced?.())] },
     );
   });
 
-  test("who waits for the first list is told when the reflector stops before", () =>
+  test("a wait for the first list ends with an error when the reflector stops before", () =>
     reflectorWorld(async ({ simulation, server, reflector }) => {
       server.script("list", () => undefined);
       reflector.start();
@@ -79,7 +79,7 @@ describe("listing", () => {
 
   test("a streamed list is shown when its closing bookmark has come, and goes on as the watch", () =>
     reflectorWorld(
-      async ({ simulation, server, reflector, heard }) => {
+      async ({ simulation, server, reflector, delivered }) => {
         server.script("watch", (exchange) => {
           const writer = exchange.respond(200);
           writer.write(eventLine("ADDED", rawPod("web-0", "u0", 3)));
@@ -98,9 +98,9 @@ describe("listing", () => {
         });
         reflector.start();
         await simulation.sleep(400);
-        expect([reflector.store.size, heard]).toEqual([0, []]);
+        expect([reflector.store.size, delivered]).toEqual([0, []]);
         await simulation.sleep(400);
-        expect(heard).toEqual(["added web-0@3 by list", "updated web-0@6 by watch"]);
+        expect(delivered).toEqual(["added web-0@3 by list", "updated web-0@6 by watch"]);
         expect(server.requests.map(({ kind, query }) => ({ kind, ...query }))).toEqual([
           {
             kind: "watch",
@@ -142,8 +142,8 @@ describe("listing", () => {
 });
 
 describe("watching", () => {
-  test("changes are heard in order, and reads by index and namespace follow them", () =>
-    reflectorWorld(async ({ simulation, server, reflector, heard }) => {
+  test("changes are delivered in order, and reads by index and namespace follow them", () =>
+    reflectorWorld(async ({ simulation, server, reflector, delivered }) => {
       server.put("web-0");
       reflector.start();
       await reflector.waitForSync();
@@ -152,7 +152,7 @@ describe("watching", () => {
       server.put("web-0");
       server.delete("web-1");
       await simulation.sleep(100);
-      expect(heard).toEqual([
+      expect(delivered).toEqual([
         "added web-0@2 by list",
         "added web-1@3 by watch",
         "updated web-0@4 by watch",
@@ -163,7 +163,7 @@ describe("watching", () => {
     }));
 
   test("a lost connection resumes after the last version, bookmarks included", () =>
-    reflectorWorld(async ({ simulation, server, reflector, heard }) => {
+    reflectorWorld(async ({ simulation, server, reflector, delivered }) => {
       reflector.start();
       await simulation.sleep(2_000);
       server.touchOther();
@@ -174,11 +174,11 @@ describe("watching", () => {
       await simulation.sleep(2_000);
       expect(server.seen("watch").map(({ query }) => query["resourceVersion"])).toEqual(["1", "2"]);
       expect(server.seen("list")).toHaveLength(1);
-      expect(heard).toEqual(["added web-0@3 by watch"]);
+      expect(delivered).toEqual(["added web-0@3 by watch"]);
     }));
 
-  test("versions that were seen before are passed over, and none is heard twice", () =>
-    reflectorWorld(async ({ simulation, server, reflector, heard }) => {
+  test("versions that were seen before are skipped, and none is delivered twice", () =>
+    reflectorWorld(async ({ simulation, server, reflector, delivered }) => {
       server.put("web-0");
       reflector.start();
       await simulation.sleep(100);
@@ -187,17 +187,17 @@ describe("watching", () => {
       server.send("MODIFIED", rawPod("web-0", "uid-web-0", 2));
       server.send("ADDED", rawPod("web-1", "uid-web-1", 1));
       await simulation.sleep(100);
-      expect(heard).toEqual(["added web-0@2 by list", "updated web-0@3 by watch"]);
+      expect(delivered).toEqual(["added web-0@2 by list", "updated web-0@3 by watch"]);
     }));
 
   test("a successor with the same name is a deletion and an addition", () =>
-    reflectorWorld(async ({ simulation, server, reflector, heard }) => {
+    reflectorWorld(async ({ simulation, server, reflector, delivered }) => {
       server.put("web-0", "old");
       reflector.start();
       await simulation.sleep(100);
       server.put("web-0", "new");
       await simulation.sleep(100);
-      expect(heard).toEqual([
+      expect(delivered).toEqual([
         "added web-0@2 by list",
         "deleted web-0@2 by watch (final state unknown)",
         "added web-0@3 by watch",
@@ -205,7 +205,7 @@ describe("watching", () => {
     }));
 
   test("a malformed object is left out and counted, keeps its last version and harms no other", () =>
-    reflectorWorld(async ({ simulation, server, reflector, registry, heard }) => {
+    reflectorWorld(async ({ simulation, server, reflector, registry, delivered }) => {
       server.put("web-0");
       server.pods.set("bad", { metadata: { name: "bad", labels: 7 } });
       reflector.start();
@@ -214,13 +214,13 @@ describe("watching", () => {
       server.send("ADDED", { metadata: "?" });
       server.put("web-1");
       await simulation.sleep(100);
-      expect(heard).toEqual(["added web-0@2 by list", "added web-1@3 by watch"]);
+      expect(delivered).toEqual(["added web-0@2 by list", "added web-1@3 by watch"]);
       expect(names(reflector.store)).toEqual(["web-0", "web-1"]);
       expect(await metricValue(registry, "lockstep_reflector_malformed_objects_total")).toBe(3);
     }));
 
-  test("a handler that throws or rejects is counted and keeps the change from nobody", () => {
-    const heard: string[] = [];
+  test("a handler that throws or rejects is counted and does not keep the change from other handlers", () => {
+    const delivered: string[] = [];
     return reflectorWorld(
       async ({ simulation, server, reflector, registry }) => {
         server.put("web-0");
@@ -228,7 +228,7 @@ describe("watching", () => {
         await simulation.sleep(100);
         server.put("web-1");
         await simulation.sleep(100);
-        expect(heard).toEqual(["web-0", "web-1"]);
+        expect(delivered).toEqual(["web-0", "web-1"]);
         expect(reflector.state).toBe("watching");
         expect(await metricValue(registry, "lockstep_reflector_handler_failures_total")).toBe(4);
         const lines = simulation.logLines().filter((line) => line.message.startsWith("a handler"));
@@ -240,7 +240,7 @@ describe("watching", () => {
             throw new Error("broken");
           },
           () => Promise.reject(new Error("broken later")),
-          (change) => void heard.push(change.object.metadata.name),
+          (change) => void delivered.push(change.object.metadata.name),
         ],
       },
     );
@@ -251,7 +251,7 @@ describe("when the history is gone", () => {
   test.each(["status", "event"])(
     "410 as %s lists at the last version, and the store is never empty in between",
     (form) =>
-      reflectorWorld(async ({ simulation, server, reflector, heard }) => {
+      reflectorWorld(async ({ simulation, server, reflector, delivered }) => {
         for (const name of ["web-0", "web-1", "web-2"]) server.put(name);
         reflector.start();
         await simulation.sleep(2_000);
@@ -273,7 +273,7 @@ describe("when the history is gone", () => {
           { limit: "500" },
           { limit: "500", resourceVersion: "4", resourceVersionMatch: "NotOlderThan" },
         ]);
-        expect(heard.slice(3)).toEqual(["deleted web-0@2 by list (final state unknown)"]);
+        expect(delivered.slice(3)).toEqual(["deleted web-0@2 by list (final state unknown)"]);
       }),
   );
 
@@ -310,7 +310,7 @@ describe("when the history is gone", () => {
 });
 
 test("an object that has become malformed keeps its last version through a list", () =>
-  reflectorWorld(async ({ simulation, server, reflector, heard }) => {
+  reflectorWorld(async ({ simulation, server, reflector, delivered }) => {
     server.put("web-0");
     reflector.start();
     await simulation.sleep(2_000);
@@ -320,7 +320,7 @@ test("an object that has become malformed keeps its last version through a list"
     await simulation.sleep(2_000);
     expect(server.seen("list")).toHaveLength(2);
     expect(names(reflector.store)).toEqual(["web-0"]);
-    expect(heard).toEqual(["added web-0@2 by list"]);
+    expect(delivered).toEqual(["added web-0@2 by list"]);
   }));
 
 describe("when the server refuses", () => {
@@ -353,7 +353,7 @@ describe("when the server refuses", () => {
     }),
   );
 
-  test("a server that refuses what it allowed, until it has read its rules, is soon heard again", () =>
+  test("a server that refuses what it allowed, until it has read its rules, is soon watched again", () =>
     reflectorWorld(async ({ simulation, server, reflector }) => {
       const problem = { message: "pods is forbidden" };
       reflector.start();
@@ -395,7 +395,7 @@ describe("closing and backing off", () => {
       expect(server.seen("watch")).toHaveLength(3);
     }));
 
-  test("waits grow from 0.8 s to at most 30 s while nobody answers", () =>
+  test("waits grow from 0.8 s to at most 30 s while no server answers", () =>
     reflectorWorld(async ({ simulation, server, reflector }) => {
       server.script("list", ...Array.from({ length: 12 }, () => refusal(503)));
       reflector.start();

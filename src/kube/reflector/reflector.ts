@@ -44,7 +44,7 @@ export class Reflector<T extends Projected, I extends string = never> {
   readonly #sync = new SyncGate();
   readonly #abort = new AbortController();
   #state: ReflectorState = { name: "empty" };
-  /** Whether lists come as the first part of a watch; false for good once the server refused. */
+  /** Whether lists come as the first part of a watch; stays false once the server has refused. */
   #listByWatch: boolean;
   #running: Promise<void> | undefined;
   /** Why the last try failed, until one succeeds. */
@@ -63,7 +63,7 @@ export class Reflector<T extends Projected, I extends string = never> {
     return this.#state.name;
   }
 
-  /** Whether the handlers have heard of everything the first list showed. */
+  /** Whether the handlers have been called for everything in the first list. */
   get synced(): boolean {
     return this.#sync.isOpen;
   }
@@ -245,7 +245,7 @@ export class Reflector<T extends Projected, I extends string = never> {
       this.#parts.delivery.deliver(change);
       if (index % eventsPerBreath === eventsPerBreath - 1) {
         await this.#parts.timers.breathe();
-        // Nobody wants the rest of a long list after a stop.
+        // The rest of a long list is not needed after a stop.
         this.#abort.signal.throwIfAborted();
       }
     }

@@ -1,5 +1,5 @@
-// What may be done with resourceVersions. They are opaque, except that since Kubernetes 1.35 two
-// versions of one resource may be compared as whole numbers when both are decimal.
+// The allowed operations on resourceVersions. They are opaque, except that since Kubernetes 1.35
+// two versions of one resource may be compared as whole numbers when both are decimal.
 
 /** A whole number without leading zero, of any length. */
 const decimal = /^[1-9][0-9]*$/;

@@ -17,7 +17,7 @@ export interface WatchEvent {
  */
 export const maxWatchLineBytes = 16 * 1024 * 1024;
 
-/** The bytes are not a watch stream. What was decoded before them was sound. */
+/** The bytes are not a watch stream. Everything decoded before them is valid. */
 export class WatchDecodeError extends Error {
   override readonly name = "WatchDecodeError";
   readonly code = "WATCH_DECODE";

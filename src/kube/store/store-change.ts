@@ -1,4 +1,4 @@
-// What a new version of an object, or its absence, means to those who follow the store.
+// A change of the store: a new version of an object, or its removal.
 import type { Projected } from "../kinds/kind.ts";
 
 /** How a change was learnt: from the watch as it happened, or some time after, from a list. */

@@ -8,8 +8,8 @@ import type { Projected } from "../kinds/kind.ts";
 export type IndexFunction<T> = (object: T) => string | readonly string[] | AnyOf | undefined;
 
 /**
- * The object is to be found by one of these, whichever had the fewest objects when it came: whoever
- * looks for it asks for all of them, and should not meet everybody else who has a common one.
+ * The object is indexed under one of these values: the one with the fewest objects when it came. A
+ * lookup asks for all of its values, and so does not scan every object that shares a common one.
  */
 export interface AnyOf {
   readonly anyOf: readonly string[];

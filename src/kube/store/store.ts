@@ -1,11 +1,11 @@
-// The local copy of a collection. One writer, the reflector, puts versions in and replaces the whole
-// after a list; everybody else reads. A reader never sees a half replaced or emptied store: a
+// The local copy of a collection. One writer, the reflector, adds versions and replaces the whole
+// after a list; all others read. A reader never sees a half replaced or emptied store: a
 // replacement is built beside the current view and takes its place in one step.
 import type { Projected } from "../kinds/kind.ts";
 import { type Change, describeChange } from "./store-change.ts";
 import { type IndexFunctions, StoreView } from "./store-view.ts";
 
-/** What the readers of a store may do. Iterating while the store changes shows a mixture. */
+/** The interface for readers of a store. An iteration while the store changes shows a mixture. */
 export interface ReadonlyStore<T extends Projected, I extends string = never> extends Iterable<T> {
   readonly size: number;
   /** The namespace is empty for objects of the whole cluster. */

@@ -21,7 +21,7 @@ test("beyond a hundred retries at once the shared bucket decides: ten a second",
   expect(delays).toEqual([...Array.from({ length: 100 }, () => 5), 100, 200, 300]);
 });
 
-test("forgetting a key starts its delays anew and leaves other keys alone", () => {
+test("forgetting a key restarts its delays and leaves other keys alone", () => {
   const limiter = longestOf(
     new ExponentialRateLimiter({ baseMs: 1, maxMs: 8 }),
     new ExponentialRateLimiter({ baseMs: 3, maxMs: 6 }),

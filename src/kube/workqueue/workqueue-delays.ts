@@ -10,7 +10,7 @@ export interface WorkqueueDelaysOptions<Data> {
   readonly clock: Clock;
   readonly timers: Timers;
   onReady(key: string, data: Data): void;
-  /** What to keep when a key that is waiting is put again. */
+  /** Combines the data when a waiting key is added again. */
   merge(known: Data, added: Data): Data;
 }
 

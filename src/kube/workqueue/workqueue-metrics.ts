@@ -1,11 +1,10 @@
-// The work queue's metrics under the names and with the buckets every Kubernetes component uses, so
-// that existing dashboards and rules read ours and the lab's alike. One set per registry, told
-// apart by the queue's name. Gauges of running work are computed when somebody asks, not by a
-// ticker.
+// The work queue's metrics under the names and with the buckets that every Kubernetes component
+// uses. So existing dashboards and rules work for ours and the lab's alike. One set per registry,
+// with a label for the queue. Gauges of running work are computed at each scrape, not by a ticker.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { oncePerRegistry } from "../metrics-of-registry.ts";
 
-/** What a queue reports as it happens; times are in milliseconds. */
+/** The events that a queue reports; times are in milliseconds. */
 export interface QueueMetrics {
   added(): void;
   /** The key had waited this long since it was added. */

@@ -64,7 +64,7 @@ test("a failing key is tried again with growing delays and then given up with on
   });
 });
 
-test("success after failures starts the delays anew", async () => {
+test("success after failures restarts the delays", async () => {
   const tries = await withQueue(async (queue, { clock, timers, log }) => {
     const tries: number[] = [];
     const sync: Sync = async () => {

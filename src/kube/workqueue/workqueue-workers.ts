@@ -88,7 +88,7 @@ function retryOrDrop(key: string, error: unknown, options: WorkersOptions): void
   queue.forget(key);
 }
 
-/** In a namespace on its way out nothing can be made either, but that needs nobody. */
+/** Creation also fails in a namespace that is being deleted, but that needs no attention. */
 function isNotPermitted(error: unknown): boolean {
   return (
     error instanceof StatusError &&

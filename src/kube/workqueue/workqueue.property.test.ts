@@ -135,7 +135,7 @@ async function compare(commands: readonly Command[]): Promise<string | undefined
           break;
         case "pass":
           await timers.sleep(next.ms);
-          // What else is due at this instant comes first.
+          // Other timers of this instant come first.
           await timers.breathe();
           model.pass(next.ms);
           break;

@@ -248,7 +248,7 @@ test("shutDownWithDrain waits until every key has been taken and done", async ()
   ]);
 });
 
-test("shutDown ends a drain that nobody works on", async () => {
+test("shutDown ends a drain without a worker", async () => {
   await withQueue(async ({ queue }) => {
     queue.add("a");
     const drained = queue.shutDownWithDrain();

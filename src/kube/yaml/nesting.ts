@@ -10,7 +10,7 @@ import { isRecord } from "../kinds/fields.ts";
  */
 export const nestingMax = 500;
 
-/** What Go's decoder says of JSON, or of what should be JSON, that is too deep. */
+/** The error message of Go's decoder for JSON, or invalid JSON, that is too deep. */
 export function jsonNestingProblem(text: string): string | undefined {
   // Nearly all requests have fewer brackets than levels are allowed, which is quickly seen.
   if (!hasMore(text, ["{", "["])) return undefined;
@@ -28,13 +28,13 @@ export function jsonNestingProblem(text: string): string | undefined {
   return undefined;
 }
 
-/** Told while the text is read, before there is a tree. */
+/** Detected while the text is read, before there is a tree. */
 export function isYamlTooDeep(text: string): boolean {
   // Each level begins with one of these.
   if (!hasMore(text, ["{", "[", ":", "-", "?"])) return false;
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(text)) {
-    // Whatever is complete is of no interest, but is built only when it is taken.
+    // Complete documents are not needed, but the parser only builds them when they are taken.
     Array.from(parser.next(lexeme));
     if (parser.stack.length > nestingMax) return true;
   }

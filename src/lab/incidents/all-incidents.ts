@@ -1,10 +1,10 @@
 // Every incident that can be run, in the order in which they are shown.
-import { apiserverFight } from "./apiserver-fight/apiserver-fight.ts";
-import { ghostLeader } from "./ghost-leader/ghost-leader.ts";
-import { heartbeatFlap } from "./heartbeat-flap/heartbeat-flap.ts";
+import { apiserverFight } from "./apiserver-fight/play.ts";
+import { ghostLeader } from "./ghost-leader/play.ts";
+import { heartbeatFlap } from "./heartbeat-flap/play.ts";
 import type { Incident } from "./incident.ts";
-import { resyncStorm } from "./resync-storm/resync-storm.ts";
-import { throttledController } from "./throttled-controller/throttled-controller.ts";
+import { resyncStorm } from "./resync-storm/play.ts";
+import { throttledController } from "./throttled-controller/play.ts";
 
 export const allIncidents: readonly Incident[] = [
   apiserverFight,

@@ -7,11 +7,11 @@ import { SeededRandom } from "../../simulation/seeded-random.ts";
 import { takeLoopbackNetworks } from "../loopback-networks.ts";
 import { AccuracyMeter } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
-import { EndingWorld } from "./ending-world.ts";
+import { AbortableEnvironment } from "./abortable-environment.ts";
 import type { Figure } from "./figure.ts";
 import type { Incident, IncidentResult } from "./incident.ts";
 import { endNginx } from "./live-proxies.ts";
-import type { Invitation, Stage, StageProgress } from "./stage.ts";
+import type { ObservablePlay, Stage, StageProgress } from "./stage.ts";
 
 export interface LivePlayOptions {
   readonly environment: Environment;
@@ -25,7 +25,7 @@ export interface LivePlayOptions {
   readonly recording?: Recording;
   readonly onProgress?: (progress: StageProgress) => void;
   /** Called when there is something to be watched from outside. */
-  readonly onInvitation?: (invitation: Invitation) => void;
+  readonly onObservable?: (invitation: ObservablePlay) => void;
 }
 
 /** A play takes one to three minutes; one that takes longer waits for what will not come. */
@@ -66,7 +66,7 @@ export class LiveStages {
   readonly open = async <Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> => {
     const { environment, signal, onProgress } = this.#options;
     signal.throwIfAborted();
-    const world = new EndingWorld(environment);
+    const world = new AbortableEnvironment(environment);
     const said = { step: "" };
     const folders = new Set<string>();
     // The listeners that hold them end with the world.
@@ -124,13 +124,13 @@ export class LiveStages {
       networks: [machines = "", podNetwork = ""],
     }: { said: { step: string }; folders: Set<string>; networks: readonly string[] },
   ): Stage {
-    const { seed, folder, recording, onInvitation } = this.#options;
+    const { seed, folder, recording, onObservable } = this.#options;
     const { clock, timers } = environment;
     const numbers = new Map<string, number>();
     const openedAt = clock.monotonicMs();
     return {
       ...(recording !== undefined && { recorder: recording.forStage(environment) }),
-      ...(onInvitation !== undefined && { invite: onInvitation }),
+      ...(onObservable !== undefined && { onObservable: onObservable }),
       accuracy: this.accuracy,
       mode: "live",
       environmentOf: () => environment,
@@ -143,7 +143,7 @@ export class LiveStages {
         folders.add(`${folder}/${machine}`);
         return `${folder}/${machine}`;
       },
-      vanish: () => false,
+      powerOff: () => false,
       podNetwork,
       random: new SeededRandom({ seed, name: "the play" }),
       now: () => elapsedMs(openedAt, clock.monotonicMs()),

@@ -9,6 +9,7 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../cluster.ts";
+import { type IngressSide, type SideName, startSide } from "../comparison/side.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { HopLedger } from "../observed/hop-ledger.ts";
 import {
@@ -25,7 +26,6 @@ import { lostRequest } from "../traffic/lost-request.ts";
 import { type Tally, tallyOf } from "../traffic/tally.ts";
 import type { TrafficResult } from "../traffic/traffic-result.ts";
 import { TrafficSource } from "../traffic/traffic-source.ts";
-import { type IngressSide, type SideName, startSide } from "./ingress-sides.ts";
 import { ShopObserver } from "./shop-observer.ts";
 import type { Stage } from "./stage.ts";
 
@@ -35,8 +35,8 @@ export interface SceneOptions {
     Omit<ClusterOptions, "environmentOf" | "hostOf" | "podNetwork" | "ledger" | "recorder">
   >;
   readonly shop?: ShopOptions;
-  /** After the shop, before anybody watches: other objects of the cluster. */
-  readonly furnish?: (client: KubeClient, cluster: Cluster) => Promise<void>;
+  /** Called after the shop was created and before the replicas start. */
+  readonly beforeReplicas?: (client: KubeClient, cluster: Cluster) => Promise<void>;
   /** Services beside the shop that must be published before the play begins. */
   readonly otherServices?: number;
   /** How a replica reaches the API servers; the first one directly unless given. */
@@ -105,7 +105,7 @@ export class Scene {
     const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "user" });
     await createShop(client, options.shop);
     await createShopIngress(client);
-    await options.furnish?.(client, cluster);
+    await options.beforeReplicas?.(client, cluster);
     const { otherServices = 0 } = options;
     while ((await publishedServices(client)) <= otherServices) await stage.sleep(lookAgainMs);
     const { name } = cluster;
@@ -124,7 +124,7 @@ export class Scene {
         hops,
       });
     const sides = { stock: await side("stock"), lockstep: await side("lockstep") };
-    stage.invite?.({ access: cluster.access, ...sides.stock.told });
+    stage.onObservable?.({ access: cluster.access, ...sides.stock.told });
     await stage.sleep(settleMs);
     return new Scene({ stage, ledger, hops, cluster, client, observer, sides });
   }

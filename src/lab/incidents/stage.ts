@@ -21,7 +21,7 @@ export interface Stage {
    * From now on the machine answers nothing, not even with a refusal. False where that cannot be
    * played: over real sockets somebody always refuses in the place of one who is gone.
    */
-  vanish(machine: string): boolean;
+  powerOff(machine: string): boolean;
   /** The first two octets of the pods' addresses. */
   readonly podNetwork: string;
   /** Chance for the play itself; no machine draws from it. */
@@ -33,7 +33,7 @@ export interface Stage {
   /** Receives what really happens, to judge an observer by; absent where none is judged so. */
   readonly truth?: StageTruth;
   /** For those who want to look at the play with tools of their own; absent where nobody can. */
-  readonly invite?: (invitation: Invitation) => void;
+  readonly onObservable?: (invitation: ObservablePlay) => void;
   /** Milliseconds since the stage was opened. */
   now(): number;
   /** Rejects when the play is called off. */
@@ -51,7 +51,7 @@ export interface StageTruth {
 }
 
 /** Where the cluster and the stock replicas can be asked while a play goes on. */
-export interface Invitation {
+export interface ObservablePlay {
   readonly access: ClusterAccess;
   /** `host:port` at which each replica says what it routes to, as ingress-nginx does. */
   readonly proxies: readonly string[];

@@ -103,7 +103,7 @@ function virtualStage(
     environmentOf: (machine) => simulation.host(machine),
     hostOf: (machine) => machine,
     folderOf: () => "/run/lockstep",
-    vanish: (machine) => {
+    powerOff: (machine) => {
       simulation.network.isolate(machine);
       return true;
     },

@@ -11,12 +11,13 @@ import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
 import type { ControllerFlags } from "../controllers/flags.ts";
 import { runControllerManager } from "../controllers/kube-controllers.ts";
+import type { Instruments } from "../probe/interval-counters.ts";
+import { registryMetrics } from "../probe/metrics-source.ts";
+import { QueueProbe } from "../probe/queue-probe.ts";
+import { RequestCounters } from "../probe/request-counters.ts";
 import { servedKinds } from "../served-kinds.ts";
 import { type ProfileName, profileNamed } from "../versions/profiles.ts";
 import type { Counts } from "./question.ts";
-import { QueueReader } from "./queue-reader.ts";
-import { SentRequests } from "./sent-requests.ts";
-import type { Instruments } from "./stretch.ts";
 
 export interface ControlPlaneRunOptions {
   readonly simulation: Simulation;
@@ -52,16 +53,16 @@ export class ControlPlaneRun {
   readonly #server: ApiServer;
   readonly #stopping = new AbortController();
   readonly #metrics = new Registry();
-  readonly #publishing: SentRequests;
-  readonly #everybody: SentRequests;
+  readonly #publishing: RequestCounters;
+  readonly #allClients: RequestCounters;
   #manager: Promise<void> = Promise.resolve();
 
   constructor(options: ControlPlaneRunOptions) {
     const { simulation, storage, version, objects } = options;
     this.#options = options;
     const { clock } = simulation.host(managerName);
-    this.#publishing = new SentRequests(clock);
-    this.#everybody = new SentRequests(clock);
+    this.#publishing = new RequestCounters(clock);
+    this.#allClients = new RequestCounters(clock);
     this.#server = new ApiServer({
       ...simulation.host(serverName),
       storage,
@@ -77,9 +78,9 @@ export class ControlPlaneRun {
     const { simulation } = this.#options;
     return {
       now: () => simulation.now(),
-      queue: new QueueReader(this.#metrics, queues),
+      queue: new QueueProbe({ metrics: registryMetrics(this.#metrics), queues }),
       publishing: this.#publishing,
-      everybody: this.#everybody,
+      allClients: this.#allClients,
     };
   }
 
@@ -122,7 +123,7 @@ export class ControlPlaneRun {
 
   /** A client whose requests are part of the load. */
   clientOf(machine: string, userAgent: string): KubeClient {
-    return this.#everybody.counted(this.uncountedClientOf(machine, userAgent));
+    return this.#allClients.counted(this.uncountedClientOf(machine, userAgent));
   }
 
   /** A client that is there only to measure. */

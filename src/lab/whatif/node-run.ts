@@ -12,16 +12,15 @@ import { Kubelet, type KubeletOptions } from "../kubelet/kubelet.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { PodAddresses } from "../kubelet/pod-addresses.ts";
 import { PodLogBook } from "../kubelet/pod-log-book.ts";
+import { combined } from "../probe/interval-counters.ts";
+import { type ByVerb, RequestCounters } from "../probe/request-counters.ts";
 import { profileNamed } from "../versions/profiles.ts";
 import { ControlPlaneRun } from "./control-plane-run.ts";
-import { NodeJournal } from "./node-journal.ts";
 import { nodeName, probedLabel } from "./population.ts";
 import { PublishedWatch } from "./published-watch.ts";
 import type { RunProgress } from "./publishing-run.ts";
 import type { Question, Settings } from "./question.ts";
 import { settingFlags } from "./run-flags.ts";
-import { type ByVerb, SentRequests } from "./sent-requests.ts";
-import { combined } from "./stretch.ts";
 
 export interface NodePrediction {
   /** Of one node, that lives all the time. */
@@ -85,7 +84,7 @@ class NodeRun {
   readonly #settings: Settings;
   readonly #plane: ControlPlaneRun;
   readonly #journal: NodeJournal;
-  readonly #sent: SentRequests;
+  readonly #sent: RequestCounters;
   readonly #kubelets: readonly Kubelet[];
   readonly #stopping = new AbortController();
 
@@ -94,7 +93,7 @@ class NodeRun {
     this.#settings = settings;
     const { clock } = world.host("apiserver");
     this.#journal = new NodeJournal(() => world.now());
-    this.#sent = new SentRequests(clock);
+    this.#sent = new RequestCounters(clock);
     this.#plane = new ControlPlaneRun({
       simulation: world,
       storage: new MemoryStorage({ clock }),
@@ -235,4 +234,66 @@ function spreadOf(values: readonly number[]): Spread | undefined {
   const maxMs = sorted.at(-1);
   if (maxMs === undefined) return undefined;
   return { count: sorted.length, p50Ms: sorted[sorted.length >> 1] ?? maxMs, maxMs };
+}
+
+interface NodeHistory {
+  isReady: boolean;
+  /** When the endpoint was last published as not ready; undefined while it is ready. */
+  outSinceMs: number | undefined;
+  diedMs: number | undefined;
+}
+
+export class NodeJournal {
+  /** Of nodes that lived. */
+  flaps = 0;
+  readonly outagesMs: number[] = [];
+  /** From the death of a node: until it was not ready, and until its endpoint was not. */
+  readonly noticedMs: number[] = [];
+  readonly leftMs: number[] = [];
+  readonly #now: () => number;
+  readonly #nodes = new Map<string, NodeHistory>();
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** What happened until now was the beginning. */
+  forget(): void {
+    this.flaps = 0;
+    this.outagesMs.length = 0;
+  }
+
+  node(name: string, isReady: boolean): void {
+    const node = this.#history(name);
+    if (node.isReady && !isReady) {
+      if (node.diedMs === undefined) this.flaps += 1;
+      else this.noticedMs.push(this.#now() - node.diedMs);
+    }
+    node.isReady = isReady;
+  }
+
+  published(name: string, isReady: boolean): void {
+    const node = this.#history(name);
+    if (!isReady && node.outSinceMs === undefined) {
+      node.outSinceMs = this.#now();
+      if (node.diedMs !== undefined) this.leftMs.push(this.#now() - node.diedMs);
+    }
+    if (isReady && node.outSinceMs !== undefined) {
+      this.outagesMs.push(this.#now() - node.outSinceMs);
+      node.outSinceMs = undefined;
+    }
+  }
+
+  /** One that was given up already when it died cannot be noticed any more. */
+  died(name: string): void {
+    this.#history(name).diedMs = this.#now();
+  }
+
+  #history(name: string): NodeHistory {
+    const known = this.#nodes.get(name);
+    if (known !== undefined) return known;
+    const made: NodeHistory = { isReady: false, outSinceMs: undefined, diedMs: undefined };
+    this.#nodes.set(name, made);
+    return made;
+  }
 }

@@ -1,8 +1,11 @@
 // The answer to a question, put together from runs of the same controllers: how long a resync takes
 // to drain, how long a change waits, what the API server is asked, what holds it up, and how nodes
 // are believed or given up.
+
+import { bindingConstraint, type Constraint } from "../probe/constraint.ts";
+import { combined } from "../probe/interval-counters.ts";
+import type { ByVerb } from "../probe/request-counters.ts";
 import { profileNamed } from "../versions/profiles.ts";
-import { bindingConstraint, type Constraint } from "./constraint.ts";
 import type { NodePrediction } from "./node-run.ts";
 import {
   type PublishingResult,
@@ -10,8 +13,6 @@ import {
   runPublishing,
 } from "./publishing-run.ts";
 import type { Question } from "./question.ts";
-import type { ByVerb } from "./sent-requests.ts";
-import { combined } from "./stretch.ts";
 import { type ChangeWaits, changeWaits } from "./waits.ts";
 
 export interface Prediction extends PublishingPrediction {
@@ -86,6 +87,7 @@ export async function predictPublishing(
   const isGrowing = result.waitGrowth !== undefined;
   const longestMs = Math.max(0, ...all.map(({ waitMs = 0 }) => waitMs));
   const during = { probes: probes.storm, share: resync.share };
+  const measured = result.storm.durationMs > 0 ? result.storm : result.quiet;
   const between = { probes: probes.quiet, share: 1 - resync.share };
   return {
     question,
@@ -100,9 +102,9 @@ export async function predictPublishing(
     worstWaitMs: isGrowing ? undefined : longestMs,
     waitGrowth: result.waitGrowth,
     constraint: bindingConstraint({
-      stretch: result.storm.durationMs > 0 ? result.storm : result.quiet,
-      settings,
-      queues: endpointSlices ? 2 : 1,
+      ...measured,
+      workers: settings.workers * (endpointSlices ? 2 : 1),
+      writes: measured.load.POST + measured.load.PUT + measured.load.PATCH + measured.load.DELETE,
       writesPerSecond: counts.writesPerSecond,
       worstWaitMs: isGrowing ? Number.POSITIVE_INFINITY : longestMs,
     }),

@@ -1,17 +1,15 @@
 // One run of a control plane in virtual time: it starts, everything goes quiet, the informers resync,
 // and changes of pods at random moments of each are timed until they are published. The hours
 // between two resyncs, in which nothing happens, are left out of the run and counted afterwards.
-
 import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
+import { added, emptyInterval, type IntervalCounters } from "../probe/interval-counters.ts";
+import type { ByVerb } from "../probe/request-counters.ts";
 import type { Probe } from "./pod-changes.ts";
 import { PublishingPlan, quietLoadMs, quietProbes, settleMs } from "./publishing-plan.ts";
 import { PublishingWorld } from "./publishing-world.ts";
 import type { Question } from "./question.ts";
-import { fillingOf, waitGrowth } from "./queue-filling.ts";
-import type { Storm } from "./queue-monitor.ts";
-import type { ByVerb } from "./sent-requests.ts";
-import { noStretch, type Stretch, together } from "./stretch.ts";
+import { fillingOf, type Storm, waitGrowth } from "./queue-monitor.ts";
 
 export interface PublishingRunOptions {
   readonly question: Question;
@@ -36,8 +34,8 @@ export interface PublishingResult {
   readonly storms: readonly Storm[];
   /** What came at a start, in quiet times and during a storm. */
   readonly probes: Readonly<Record<"start" | "quiet" | "storm", readonly Probe[]>>;
-  readonly quiet: Stretch;
-  readonly storm: Stretch;
+  readonly quiet: IntervalCounters;
+  readonly storm: IntervalCounters;
   readonly peak: ByVerb;
   /** The run kept the real period: how long it was quiet is how long it is. */
   readonly isWhole: boolean;
@@ -289,8 +287,8 @@ function withoutQuiet(result: PublishingResult): PublishingResult {
   return {
     ...result,
     isSaturated: true,
-    quiet: noStretch,
-    storm: together(quiet, storm),
+    quiet: emptyInterval,
+    storm: added(quiet, storm),
     probes: { ...probes, quiet: [], storm: [...probes.quiet, ...probes.storm] },
   };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fillingOf, waitGrowth } from "./queue-filling.ts";
+import { fillingOf, waitGrowth } from "./queue-monitor.ts";
 
 function looks(keysAt: (atMs: number) => number) {
   return Array.from({ length: 100 }, (_, atMs) => ({ atMs, keys: keysAt(atMs) }));

@@ -1,15 +1,16 @@
 // Looks at the queues again and again and knows the storms: a storm begins when nearly every service
 // is enqueued at once, by a start or a resync, and is over when the last key of it has been worked
 // on. What is measured is kept apart for storms and for the quiet between them.
-import { type ByVerb, noRequests } from "./sent-requests.ts";
 import {
+  added,
   combined,
+  emptyInterval,
   type Instruments,
-  noStretch,
-  type Stretch,
-  StretchMeter,
-  together,
-} from "./stretch.ts";
+  type IntervalCounters,
+  IntervalReader,
+} from "../probe/interval-counters.ts";
+import { type ByVerb, noRequests } from "../probe/request-counters.ts";
+import type { Probe } from "./pod-changes.ts";
 
 export interface Storm {
   readonly startMs: number;
@@ -51,15 +52,15 @@ export class QueueMonitor {
   #peak: ByVerb = noRequests;
   #secondFromMs = 0;
   #secondFrom: ByVerb = noRequests;
-  readonly #meter: StretchMeter;
-  #stretches = { quiet: noStretch, storm: noStretch };
+  readonly #reader: IntervalReader;
+  #stretches = { quiet: emptyInterval, storm: emptyInterval };
   #isExpecting = false;
   #wasEmpty = false;
 
   constructor(options: QueueMonitorOptions) {
     this.#options = options;
     this.gapMs = options.gapMs;
-    this.#meter = new StretchMeter(options.instruments);
+    this.#reader = new IntervalReader(options.instruments);
   }
 
   /** The queue was empty at a look, since the last time that everything was forgotten. */
@@ -74,8 +75,8 @@ export class QueueMonitor {
     const found: Backlog[] = [];
     while (now() < endMs) {
       await this.until(() => false, Math.min(this.gapMs, endMs - now()));
-      const { adds } = await queue.read();
-      found.push({ atMs: now(), keys: adds - (await queue.work()).keys });
+      const { adds } = (await queue.depth()) ?? { adds: 0 };
+      found.push({ atMs: now(), keys: adds - ((await queue.look())?.keys ?? 0) });
     }
     return found;
   }
@@ -93,8 +94,8 @@ export class QueueMonitor {
 
   /** Everything measured until now is not what is asked for. */
   async forget(): Promise<void> {
-    await this.#meter.lap();
-    this.#stretches = { quiet: noStretch, storm: noStretch };
+    await this.#reader.next();
+    this.#stretches = { quiet: emptyInterval, storm: emptyInterval };
     this.#peak = noRequests;
     this.#wasEmpty = false;
   }
@@ -106,7 +107,7 @@ export class QueueMonitor {
   }
 
   /** What was measured, with what is still going on. */
-  async stretches(): Promise<Readonly<Record<"quiet" | "storm", Stretch>>> {
+  async stretches(): Promise<Readonly<Record<"quiet" | "storm", IntervalCounters>>> {
     await this.#lap(this.isStorm ? "storm" : "quiet");
     return { ...this.#stretches };
   }
@@ -126,7 +127,7 @@ export class QueueMonitor {
   async #look(): Promise<void> {
     const { instruments, services } = this.#options;
     const nowMs = instruments.now();
-    const { depth, adds } = await instruments.queue.read();
+    const { depth, adds } = (await instruments.queue.depth()) ?? { depth: 0, adds: 0 };
     const { requests } = instruments.publishing.read();
     if (depth === 0) this.#wasEmpty = true;
     const wasStorm = this.isStorm;
@@ -144,7 +145,7 @@ export class QueueMonitor {
       latest.requests += requests - this.#requests;
     }
     // Keys in work are in no queue; asked for only where it matters, because it takes long.
-    if (isOpen && depth === 0 && (await instruments.queue.work()).keys >= adds) {
+    if (isOpen && depth === 0 && ((await instruments.queue.look())?.keys ?? 0) >= adds) {
       latest.endMs = nowMs;
     }
     if (this.isStorm !== wasStorm) {
@@ -158,17 +159,62 @@ export class QueueMonitor {
   }
 
   async #lap(kind: "quiet" | "storm"): Promise<void> {
-    const stretch = together(this.#stretches[kind], await this.#meter.lap());
+    const stretch = added(this.#stretches[kind], await this.#reader.next());
     this.#stretches = { ...this.#stretches, [kind]: stretch };
   }
 
   #countSecond(nowMs: number): void {
     const seconds = (nowMs - this.#secondFromMs) / peakWindowMs;
     if (seconds < 1) return;
-    const { byVerb } = this.#options.instruments.everybody.read();
+    const { byVerb } = this.#options.instruments.allClients.read();
     const rate = combined(byVerb, this.#secondFrom, (to, from) => (to - from) / seconds);
     this.#peak = combined(this.#peak, rate, Math.max);
     this.#secondFromMs = nowMs;
     this.#secondFrom = byVerb;
   }
+}
+
+export type Filling =
+  /** It was empty again and again. */
+  | { readonly is: "empty" }
+  /** Never empty and no longer growing: every key is in it at most once. */
+  | { readonly is: "level" }
+  | { readonly is: "growing"; readonly sinceMs: number };
+
+/** Of a straight line the last quarter is 1.4 times as high as the one before; of a level one, 1. */
+const growingFrom = 1.15;
+
+export function fillingOf(looks: readonly Backlog[]): Filling {
+  const half = looks.length >> 1;
+  const quarter = looks.length >> 2;
+  if (half === 0 || looks.slice(half).some(({ keys }) => keys === 0)) return { is: "empty" };
+  const before = meanKeys(looks.slice(half, half + quarter));
+  const last = meanKeys(looks.slice(half + quarter));
+  if (last < before * growingFrom) return { is: "level" };
+  const empty = looks.findLast(({ keys }) => keys === 0);
+  return { is: "growing", sinceMs: empty?.atMs ?? 0 };
+}
+
+/** The slope of the wait over the time of the change, by least squares. */
+export function waitGrowth(probes: readonly Probe[]): number {
+  const timed = probes.flatMap(({ atMs, waitMs }) =>
+    waitMs === undefined ? [] : { atMs, waitMs },
+  );
+  const atMean = mean(timed.map(({ atMs }) => atMs));
+  const waitMean = mean(timed.map(({ waitMs }) => waitMs));
+  let together = 0;
+  let spread = 0;
+  for (const { atMs, waitMs } of timed) {
+    together += (atMs - atMean) * (waitMs - waitMean);
+    spread += (atMs - atMean) ** 2;
+  }
+  return spread === 0 ? 0 : Math.max(0, together / spread);
+}
+
+function meanKeys(looks: readonly Backlog[]): number {
+  return mean(looks.map(({ keys }) => keys));
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }

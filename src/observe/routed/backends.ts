@@ -8,7 +8,7 @@ import type { RoutedEndpoint } from "../routed-witness.ts";
 /** Endpoints by the backend's name; backends that lead to no pods are left out. */
 export type Backends = ReadonlyMap<string, readonly RoutedEndpoint[]>;
 
-/** What its Lua prints when nothing has been handed over yet. */
+/** The text that its Lua prints before the first configuration. */
 const nothingYet = "nil";
 
 /** Undefined when the answer is not of this kind. */

@@ -45,22 +45,22 @@ function json(backends: Handed): string {
   );
 }
 
-/** Notes of which services it is told, whether or not there is anything new in it. */
+/** Records the reported services, also when nothing in them is new. */
 class CountingWitness extends RoutedWitness {
-  #told: string[] = [];
+  #reported: string[] = [];
 
-  takeTold(): readonly string[] {
-    return this.#told.splice(0);
+  takeReported(): readonly string[] {
+    return this.#reported.splice(0);
   }
 
-  override began(...told: Parameters<RoutedWitness["began"]>): void {
-    this.#told.push(...told[0].keys());
-    super.began(...told);
+  override began(...reported: Parameters<RoutedWitness["began"]>): void {
+    this.#reported.push(...reported[0].keys());
+    super.began(...reported);
   }
 
-  override routed(...told: Parameters<RoutedWitness["routed"]>): void {
-    this.#told.push(told[0]);
-    super.routed(...told);
+  override routed(...reported: Parameters<RoutedWitness["routed"]>): void {
+    this.#reported.push(reported[0]);
+    super.routed(...reported);
   }
 }
 
@@ -129,7 +129,10 @@ it("knows nothing while the proxy is silent, and then what has changed since", (
     await listener.close();
     await world.sleep(3_000);
     expect(world.said()).toEqual([]);
-    expect(source.status).toMatchObject({ state: "heard", problem: expect.stringMatching(/./) });
+    expect(source.status).toMatchObject({
+      state: "connected",
+      problem: expect.stringMatching(/./),
+    });
     await world.sleep(5_000);
     expect(world.said()).toEqual(["unknown shop/web"]);
     expect(source.status.state).toBe("lost");
@@ -140,7 +143,7 @@ it("knows nothing while the proxy is silent, and then what has changed since", (
     expect([follows, rest]).toEqual(["follows shop/web", []]);
     expect(left).toMatch(/^leave shop\/web 10\.0\.0\.1:8080 at 2\d\d\d\.\.1\d\d\d\d$/);
     expect(joined).toMatch(/^join shop\/web 10\.0\.0\.2:8080 at 2\d\d\d\.\.1\d\d\d\d$/);
-    expect(source.status).toMatchObject({ state: "heard", problem: undefined });
+    expect(source.status).toMatchObject({ state: "connected", problem: undefined });
   }));
 
 it("is found out by asking, also when it comes late", () =>
@@ -150,7 +153,7 @@ it("is found out by asking, also when it comes late", () =>
     expect([source.status.state, world.said()]).toEqual(["lost", []]);
     await startNginx(world, newNginx());
     await world.sleep(3_000);
-    expect([source.status.state, world.said()]).toEqual(["heard", []]);
+    expect([source.status.state, world.said()]).toEqual(["connected", []]);
   }));
 
 it("goes through what it routes to only when that has changed, or a name has become known", () =>
@@ -162,13 +165,13 @@ it("goes through what it routes to only when that has changed, or a name has bec
     await startNginx(world, nginx);
     world.begin(address, { witness, isService: (service) => known.has(service) });
     await world.sleep(9_500);
-    expect(witness.takeTold()).toEqual(["shop/web"]);
+    expect(witness.takeReported()).toEqual(["shop/web"]);
     known.add("shop/api");
     await world.sleep(3_000);
-    expect(witness.takeTold()).toEqual(["shop/web", "shop/api"]);
+    expect(witness.takeReported()).toEqual(["shop/web", "shop/api"]);
     nginx.backends = { ...shop, "shop-web-80": ["10.0.0.3"] };
     await world.sleep(5_000);
-    expect(witness.takeTold()).toEqual(["shop/web", "shop/api"]);
+    expect(witness.takeReported()).toEqual(["shop/web", "shop/api"]);
   }));
 
 it("takes no service for another, and a service that becomes known for a state", () =>

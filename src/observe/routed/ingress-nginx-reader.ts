@@ -38,11 +38,11 @@ export class IngressNginxReader implements ProxyReader {
   readonly #options: IngressNginxReaderOptions;
   /** Readings that the workers may not have taken up yet. */
   readonly #settling = new Set<CancelTimer>();
-  /** The last one that was told. */
-  #told: Reading | undefined;
+  /** The last reading that was reported. */
+  #reported: Reading | undefined;
   /**
-   * By backend, the service that it was told to be of. It stays that for as long as the backend is
-   * there: a list of services that is lost for a while must not look like a change of routes.
+   * By backend, the service that it was reported under. It stays the same while the backend exists:
+   * a list of services that is missing for a while must not look like a change of routes.
    */
   #services: ReadonlyMap<string, string> = new Map();
   /** Of the same services and backends. */
@@ -86,9 +86,9 @@ export class IngressNginxReader implements ProxyReader {
 
   #tell(reading: Reading): void {
     const { witness } = this.#options;
-    const before = this.#told;
+    const before = this.#reported;
     const known = this.#services;
-    this.#told = reading;
+    this.#reported = reading;
     this.#services = this.#named(reading.backends);
     // Names are only ever learnt as long as the backends are the same ones.
     const isOld = before?.backends === reading.backends && known.size === this.#services.size;

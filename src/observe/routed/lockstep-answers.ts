@@ -1,5 +1,5 @@
-// What a Lockstep replica's status listener answers, as far as an observer needs it. Pure. An answer
-// that is not of that kind is refused with what is missing in it.
+// The answers of a Lockstep replica's status listener, as far as an observer needs them. Pure. A
+// malformed answer is refused with the name of the missing field.
 import { type EndpointState, isRouted } from "../../decide/decision.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import type { RoutedEndpoint } from "../routed-witness.ts";
@@ -18,7 +18,7 @@ export interface JournalEntry {
 }
 
 export interface JournalAnswer {
-  /** Another name is another journal, which counts anew. */
+  /** Another name is another journal, which counts from the start. */
   readonly journal: string;
   readonly last: number;
   /** On the clock of `routedAtMs`, when it was answered. */
@@ -45,7 +45,7 @@ export function readJournal(answer: unknown): JournalAnswer {
   return { journal, last, nowMs, entries: entries.map(entryOf) };
 }
 
-/** Throws for a replica that serves nobody: a shadow decides and routes nothing. */
+/** Throws for a replica that serves no traffic: a shadow decides and routes nothing. */
 export function readState(answer: unknown): RoutedPorts {
   const { services, proxy, shadow } = fieldsOf(answer);
   if (!isRecord(services)) throw notLockstep("services");

@@ -9,7 +9,7 @@ import { type RoutedWorld, withProxy } from "./routed-world.contract.ts";
 const port = "shop/web:80";
 const other = "shop/web:443";
 
-/** A replica as far as its status listener shows it: what it has decided and when it was routed. */
+/** A replica as its status listener shows it: its decisions and when each was routed. */
 class Replica {
   readonly #truths = new Map<string, ServiceTruth>();
   readonly #journal: RoutedJournal;
@@ -103,7 +103,8 @@ it("tells the state at first, and then each change at the time it was routed", (
     replica.routes(port, "b", "c");
     await world.sleep(5_000);
     const said = world.said();
-    // Whatever the journal was asked late, the time is the replica's own, give or take the way.
+    // The time is the replica's own, within the time of the exchange, however late the journal is
+    // read.
     expect(said.map((one) => one.replace(/ at 50\d$/, " at 50."))).toEqual([
       "leave shop/web east uid-a a:8080 at 50.",
       "join shop/web east uid-b b:8080 at 50.",
@@ -224,7 +225,7 @@ it("does not wait for a replica where pods listen behind the one of two ports th
     expect(world.said().at(-1)).toBe("unknown shop/web at 8443");
   }));
 
-it("reads the state anew where the journal has let entries go, as an interval", () =>
+it("reads the state again where the journal has dropped entries, as an interval", () =>
   withProxy(async (world) => {
     const replica = new Replica(world);
     replica.routes(port, "a");
@@ -265,10 +266,10 @@ it("goes on with a replica that was started again, and tells what differs", () =
       "unknown shop/api",
       "follows shop/web",
     ]);
-    expect(source.status.state).toBe("heard");
+    expect(source.status.state).toBe("connected");
   }));
 
-it("says of one that serves nobody why it tells nothing", () =>
+it("says why a replica without traffic reports nothing", () =>
   withProxy(async (world) => {
     const replica = new Replica(world);
     replica.proxy = undefined;
@@ -325,7 +326,7 @@ function journal(fields: object): string {
   return JSON.stringify({ journal: "a", last: 0, nowMs: 0, entries: [], ...fields });
 }
 
-/** Answers by the path, whatever it is told to. */
+/** Answers each path with the given text. */
 function rubbish(world: RoutedWorld, answers: Readonly<Record<string, string>>): Promise<Listener> {
   return world.proxy.network.listen({ host: "proxy", port: 10260 }, (exchange) => {
     const path = exchange.request.target.replace(/\?.*$/, "");

@@ -1,7 +1,7 @@
-// Reads a Lockstep replica by its status listener: once what it routes to (/state), then when each
-// change was routed (/routed), by the replica's own journal. Its clock is not ours: the journal says
-// how long ago, and we know when it said so. Where the journal has let entries go, or the replica was
-// started again, the state is read anew, and what differs happened in between.
+// Reads a Lockstep replica by its status listener: once its routes (/state), then the time of each
+// change from the replica's own journal (/routed). The two clocks differ: the journal has the age
+// of each entry, and the reader knows when the answer was sent. If the journal has dropped entries,
+// or the replica was restarted, the state is read again, and the differences happened in between.
 import { elapsedMs, type MonotonicMs, monotonicAfter } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { RoutedEndpoint, RoutedWitness } from "../routed-witness.ts";
@@ -31,8 +31,10 @@ const afterAll = Number.MAX_SAFE_INTEGER;
 /** An answer that took longer leaves open by so much when a change was routed. */
 const exactEnoughMs = 50;
 
-/** What the journal said, and between which instants. */
-type Heard = Pick<ProxyAnswer, "sentAt" | "receivedAt"> & { readonly journal: JournalAnswer };
+/** The journal's answer, and the instants between which it was made. */
+type TimedJournal = Pick<ProxyAnswer, "sentAt" | "receivedAt"> & {
+  readonly journal: JournalAnswer;
+};
 
 /** By their names. */
 type Endpoints = Map<string, RoutedEndpoint>;
@@ -55,19 +57,19 @@ export class LockstepReader implements ProxyReader {
   }
 
   async read(signal: AbortSignal): Promise<void> {
-    const heard = await this.#askJournal(signal);
-    const { journal } = heard;
+    const reply = await this.#askJournal(signal);
+    const { journal } = reply;
     if (this.#place === undefined || hasGap(this.#place, journal)) await this.#readState(signal);
-    else for (const entry of journal.entries) this.#apply(entry, heard);
+    else for (const entry of journal.entries) this.#apply(entry, reply);
     this.#place = journal;
-    this.#askedAt = heard.sentAt;
+    this.#askedAt = reply.sentAt;
   }
 
   stop(): void {
-    // What is read is told at once, so nothing is left to tell.
+    // Readings are reported at once, so nothing is pending.
   }
 
-  async #askJournal(signal: AbortSignal): Promise<Heard> {
+  async #askJournal(signal: AbortSignal): Promise<TimedJournal> {
     const url = `${this.#options.url}/routed?after=${this.#place?.last ?? afterAll}`;
     const answer = await askProxy({ ...this.#options, url, signal });
     return { ...answer, journal: readJournal(jsonOf(answer, url)) };
@@ -100,7 +102,7 @@ export class LockstepReader implements ProxyReader {
     }
   }
 
-  #apply(entry: JournalEntry, { sentAt, receivedAt, journal }: Heard): void {
+  #apply(entry: JournalEntry, { sentAt, receivedAt, journal }: TimedJournal): void {
     const service = serviceOfPort(entry.port);
     const endpoints = portOf(this.#routed, entry.port);
     for (const left of entry.left) endpoints.delete(nameOf(left));

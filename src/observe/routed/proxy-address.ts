@@ -70,7 +70,7 @@ export async function detectProxyKind(url: string, options: DetectOptions): Prom
   }
 }
 
-/** What the proxy answered, or why it did not. */
+/** The proxy's answer, or the error. */
 async function answerOf(request: ProxyRequestOptions): Promise<ProxyAnswer | Error> {
   try {
     return await askProxy(request);

@@ -17,7 +17,7 @@ export interface ProxyAnswer {
   readonly receivedAt: MonotonicMs;
 }
 
-/** What a proxy answered is not what a proxy of its kind answers. */
+/** The answer does not have the format of this kind of proxy. */
 export class ProxyAnswerError extends Error {
   override readonly name = "ProxyAnswerError";
   readonly code = "PROXY_ANSWER";

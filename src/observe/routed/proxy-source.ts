@@ -25,9 +25,9 @@ export interface ProxySourceOptions extends Pick<Environment, "clock" | "timers"
 export interface ProxyStatus {
   readonly name: string;
   /** `asking` until the first answer; `lost` when none has come for a while. */
-  readonly state: "asking" | "heard" | "lost";
+  readonly state: "asking" | "connected" | "lost";
   /** When the last answer came; undefined before the first. */
-  readonly heardAt: MonotonicMs | undefined;
+  readonly answeredAt: MonotonicMs | undefined;
   /** Why there was no answer the last time; undefined when there was one. */
   readonly problem: string | undefined;
   readonly ambiguous: readonly string[];
@@ -36,7 +36,7 @@ export interface ProxyStatus {
 /** As often as ingress-nginx's own workers look for new backends. */
 const askEveryMs = 1_000;
 
-/** A reload or a busy moment passes; after this nobody knows what the replica routes to. */
+/** A reload or a busy moment is shorter; after this the routes of the replica are unknown. */
 const lostAfterMs = 5_000;
 
 /** An answer that takes long to make is asked for less often: at most a twentieth of the time. */
@@ -47,7 +47,7 @@ export class ProxySource {
   readonly #stopping = new AbortController();
   #running: Promise<void> | undefined;
   #begunAt: MonotonicMs | undefined;
-  #heardAt: MonotonicMs | undefined;
+  #answeredAt: MonotonicMs | undefined;
   #problem: string | undefined;
   #isLost = false;
 
@@ -59,8 +59,8 @@ export class ProxySource {
     const { name, reader } = this.#options;
     return {
       name,
-      state: this.#isLost ? "lost" : this.#heardAt === undefined ? "asking" : "heard",
-      heardAt: this.#heardAt,
+      state: this.#isLost ? "lost" : this.#answeredAt === undefined ? "asking" : "connected",
+      answeredAt: this.#answeredAt,
       problem: this.#problem,
       ambiguous: reader.ambiguous,
     };
@@ -106,7 +106,7 @@ export class ProxySource {
     }
     if (this.#isLost) log.info("the proxy reports its endpoints again", { proxy: name });
     witness.found();
-    this.#heardAt = clock.monotonicMs();
+    this.#answeredAt = clock.monotonicMs();
     this.#problem = undefined;
     this.#isLost = false;
   }
@@ -114,7 +114,7 @@ export class ProxySource {
   #failed(error: unknown): void {
     const { clock, witness, name, log } = this.#options;
     this.#problem = error instanceof Error ? error.message : String(error);
-    const silentSince = this.#heardAt ?? this.#begunAt ?? clock.monotonicMs();
+    const silentSince = this.#answeredAt ?? this.#begunAt ?? clock.monotonicMs();
     if (this.#isLost || elapsedMs(silentSince, clock.monotonicMs()) < lostAfterMs) return;
     this.#isLost = true;
     witness.lost();

@@ -1,5 +1,5 @@
-// Puts together what asks one proxy, from its address. A proxy whose kind was not given is asked for
-// it when it first answers, so that one that is away at the start is heard as soon as it comes.
+// Creates the reader of one proxy from its address. If the kind of proxy was not given, it is
+// detected at the first answer. So a proxy that is away at the start is read as soon as it comes.
 import type { IsService } from "../../access-log/backend-name.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { RoutedWitness } from "../routed-witness.ts";

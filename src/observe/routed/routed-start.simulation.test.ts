@@ -15,10 +15,10 @@ import { proxySource } from "./proxy-sources.ts";
 const podMs = 5_000;
 const handedOverMs = 8_000;
 
-/** A reading is told when each worker has looked. */
+/** A reading is reported when each worker has looked. */
 const workersLookMs = 1_000;
 
-/** Past the budget of a hop: who waits in vain is stuck. */
+/** After the budget of a hop: a change that is not shown by now is stuck. */
 const endMs = 42_000;
 
 /** In between the instants above and not at one of them: an answer takes a millisecond or two. */
@@ -35,9 +35,9 @@ it.each([
   "is neither stuck nor fast wherever in a release a proxy is first asked: published $when",
   async ({ publishedMs }) => {
     const expected = (startMs: number): readonly string[] => {
-      const toldMs = startMs + workersLookMs;
-      // By then nobody waits any more for a proxy of which nothing is known.
-      if (toldMs > publishedMs) {
+      const shownMs = startMs + workersLookMs;
+      // By then a proxy without any data is no longer waited for.
+      if (shownMs > publishedMs) {
         const isBehind = startMs <= handedOverMs;
         const later = isBehind ? [", begun before the proxy was asked"] : [];
         return ["join complete", "leave complete"].flatMap((one) => [
@@ -48,14 +48,14 @@ it.each([
       const state = startMs > handedOverMs ? "unchanged" : "shown in time";
       return [`join complete, routed ${state}`, `leave complete, routed ${state}`];
     };
-    const told = await releases(publishedMs);
-    expect(told).toEqual(startsMs.map((startMs) => ({ startMs, told: expected(startMs) })));
+    const shown = await releases(publishedMs);
+    expect(shown).toEqual(startsMs.map((startMs) => ({ startMs, shown: expected(startMs) })));
   },
 );
 
 /** The journeys in words, for an observer that first asks the proxy at each of the instants. */
 async function releases(publishedMs: number) {
-  const told = new Map<number, readonly string[]>();
+  const shown = new Map<number, readonly string[]>();
   await simulate({ seed: 1 }, async (simulation) => {
     const { timers } = simulation.host("observer");
     let routed = pods.left;
@@ -65,11 +65,11 @@ async function releases(publishedMs: number) {
     });
     const observe = async (startMs: number): Promise<void> => {
       const over = await observed(simulation.host("observer"), startMs, publishedMs);
-      told.set(startMs, over.map(inWords).sort());
+      shown.set(startMs, over.map(inWords).sort());
     };
     await Promise.all(startsMs.map(observe));
   });
-  return startsMs.map((startMs) => ({ startMs, told: told.get(startMs) }));
+  return startsMs.map((startMs) => ({ startMs, shown: shown.get(startMs) }));
 }
 
 async function observed(
@@ -106,7 +106,7 @@ async function observed(
   return over;
 }
 
-/** What a cluster's own watches say of the release. */
+/** The reports of a cluster's own watches about the release. */
 function clusterWords(sink: ObservationSink, clock: Environment["clock"]) {
   const say = (hop: "pod" | "published", of: keyof typeof pods, baseline: boolean): void => {
     const direction: Direction = of === "joined" || baseline ? "join" : "leave";

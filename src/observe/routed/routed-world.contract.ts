@@ -1,5 +1,5 @@
-// What tests of the readers share: a machine with a proxy's listener, one with an observer, and what
-// the witness said, in words. Times count from the start.
+// Fixtures for tests of the readers: a machine with a proxy's listener, one with an observer, and
+// the witness's reports as text. Times count from the start.
 import type { Environment } from "../../environment/environment.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import type { Observation, ObservationSink } from "../../timeline/observation.ts";
@@ -12,7 +12,7 @@ export interface RoutedWorld {
   readonly simulation: Simulation;
   readonly proxy: Environment;
   readonly observer: Environment;
-  /** What was said since it was last asked. */
+  /** The reports since the last call. */
   readonly said: () => readonly string[];
   readonly witness: RoutedWitness;
   readonly begin: (

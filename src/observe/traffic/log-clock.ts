@@ -1,6 +1,6 @@
-// By how much the clock of whoever writes a log is ahead of ours. No line is written before its request
-// is over, so a line from our future shows it. Clocks are set, and a line can be wrong: what was seen
-// counts for some minutes and no longer, so that one odd line cannot move all that come after it.
+// How far the clock of a log's writer is ahead of ours. No line is written before its request is
+// over, so a line from our future shows it. Clocks are corrected, and a line can be wrong. So an
+// observation counts for some minutes only, and one odd line cannot move all later ones.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 
 /** Longer than proxies keep lines back, and short enough for a clock that was set. */
@@ -29,7 +29,7 @@ export class LogClock {
     this.#now = Math.max(this.#now, aheadMs);
   }
 
-  /** Never negative: lines are told late for many reasons, so the past shows nothing. */
+  /** Never negative: lines arrive late for many reasons, so an old line shows nothing. */
   get aheadMs(): number {
     return Math.max(0, this.#now, this.#before);
   }

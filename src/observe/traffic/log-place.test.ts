@@ -32,7 +32,7 @@ it("says how a pod is named", () => {
   expect(() => readLogPlace("")).toThrow("an access log must be a file, - or pod:NAMESPACE/NAME");
 });
 
-it("ends a silent pipe when told to, and knows whose clusters there are", () =>
+it("ends a silent pipe when asked to, and knows which clusters exist", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const stop = new AbortController();
     const options: LogChunksOptions = {

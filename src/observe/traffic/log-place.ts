@@ -43,7 +43,7 @@ export function readLogPlace(text: string): LogPlace {
 
 export interface LogChunksOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log" | "files"> {
-  /** What is piped into this process. */
+  /** The input that is piped into this process. */
   readonly stdin: () => AsyncIterable<Uint8Array>;
   /** By name, in the order given. */
   readonly clients: ReadonlyMap<string, KubeClient>;
@@ -52,7 +52,7 @@ export interface LogChunksOptions
   readonly onConnected?: (isConnected: boolean) => void;
 }
 
-/** What is written from now on; of what is piped in, all. */
+/** Lines written from now on; of a pipe, all lines. */
 export function logChunks(place: LogPlace, options: LogChunksOptions): AsyncIterable<Uint8Array> {
   switch (place.type) {
     case "file":

@@ -14,7 +14,7 @@ export interface RequestTry {
   readonly failed: boolean;
 }
 
-/** What nginx makes of an endpoint that refuses, breaks off or keeps silent. */
+/** The status nginx logs for an endpoint that refuses, breaks off or does not answer. */
 const notAnswered = new Set([502, 504]);
 
 export function requestTries(entry: AccessLogEntry): readonly RequestTry[] {

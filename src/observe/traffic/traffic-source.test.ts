@@ -14,7 +14,7 @@ interface World {
   readonly source: TrafficSource;
 }
 
-/** What is said to the observer, in words; times count from the start of the observation. */
+/** The reports to the observer as text; times count from the start of the observation. */
 function withLog(
   chunks: (simulation: Simulation, stream: LogStream) => AsyncIterable<Uint8Array>,
   act: (world: World) => Promise<void>,

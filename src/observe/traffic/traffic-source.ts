@@ -24,7 +24,7 @@ export interface TrafficSourceOptions extends Pick<Environment, "clock" | "timer
 
 export interface LogStream {
   readonly signal: AbortSignal;
-  /** To be told when nothing is heard of the log for now, and when it is again. */
+  /** Called when the log cannot be read for now, and when it can be again. */
   readonly onConnected: (isConnected: boolean) => void;
 }
 
@@ -73,7 +73,7 @@ export class TrafficSource {
     await this.#running;
   }
 
-  /** To be told of every step of every change before anything else is made of it. */
+  /** Must receive every step of every change before other listeners do. */
   onEvent(event: JourneyEvent): void {
     this.#witness.onEvent(event);
   }

@@ -8,7 +8,7 @@ import { trafficQuietMs } from "../../timeline/journey-limits.ts";
 import type { ObservationSink } from "../../timeline/observation.ts";
 import type { TrafficReport, Witness } from "../../timeline/witness.ts";
 
-/** Where requests and services are told: the observer. */
+/** The receiver of requests and services: the observer. */
 export interface TrafficTarget {
   readonly sink: Pick<ObservationSink, "follow" | "unfollow">;
   traffic(report: TrafficReport): void;
@@ -16,7 +16,7 @@ export interface TrafficTarget {
 
 /** Everything that a log can report. */
 export type TrafficInput =
-  /** Whether anything is heard of the log at present. */
+  /** Whether the log can be read at present. */
   | { readonly type: "heard"; readonly isHeard: boolean }
   | { readonly type: "named"; readonly service: string }
   | { readonly type: "request"; readonly request: Omit<TrafficReport, "witness"> };
@@ -31,8 +31,8 @@ export interface TrafficWitnessOptions extends Pick<Environment, "timers"> {
 const servicesMax = 50_000;
 
 /**
- * How long a log may take to name a service after a change there. Less than requests are waited for:
- * of a service that it never names, nobody must say that no request came.
+ * How long a log may take to name a service after a change there. This is less than the wait for
+ * requests: for a service that the log never names, "no request came" would be wrong.
  */
 const expectedForMs = trafficQuietMs - 5_000;
 
@@ -65,12 +65,13 @@ export class TrafficWitness {
     }
   }
 
-  /** To be told of every step of every change before anything else is made of it. */
+  /** Must receive every step of every change before other listeners do. */
   onEvent(event: JourneyEvent): void {
-    // What a log shows may be the last of a change that is ending: it must not be waited for again.
+    // A request in the log may be the last event of a change that is ending: it must not be waited
+    // for again.
     if (event.type !== "shown" || event.hop.hop === "traffic") return;
     const { cluster, service } = event.journey.endpoint;
-    // Of an address that no cluster has told of, it is not known whose requests it gets.
+    // If no cluster has reported the address, the owner of its requests is unknown.
     if (cluster !== undefined) this.expect(service);
   }
 
@@ -96,7 +97,7 @@ export class TrafficWitness {
     return this.#expected.has(service) || this.#followed.size + this.#expected.size < servicesMax;
   }
 
-  /** Nothing is heard of the log at present; its next entries make it speak again. */
+  /** The log cannot be read at present; its next entries end this. */
   #silent(): void {
     const { sink } = this.#options.target;
     const services = [...this.#followed, ...this.#expected.keys()];

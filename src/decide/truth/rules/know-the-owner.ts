@@ -8,11 +8,11 @@ import { type Candidate, isPublishedReady, type TruthRule } from "../verdict.ts"
 export const knowTheOwner: TruthRule = {
   name: "know the address's owner",
   decide(candidate) {
-    const { podUid, sharers, service } = candidate;
-    if (sharers === undefined || podUid === undefined) return undefined;
+    const { podUid, addressClaimants, service } = candidate;
+    if (addressClaimants === undefined || podUid === undefined) return undefined;
     if (service.selector === undefined) return undefined;
     let owner: Pod | undefined;
-    for (const pod of sharers) {
+    for (const pod of addressClaimants) {
       if (pod.metadata.uid === podUid || !takes(pod, candidate)) continue;
       if (owner === undefined || isLikelierOrFirst(pod, owner)) owner = pod;
     }

@@ -8,7 +8,7 @@ import { objectRecord } from "../../../kube/kinds/metadata.ts";
 import { isThorough } from "../../../simulation/seeds.ts";
 import { type Simulation, simulate } from "../../../simulation/simulation.ts";
 import { type Cluster, startCluster } from "../../cluster.ts";
-import { createService } from "../../incidents/heartbeat-flap/flap-service.ts";
+import { createService } from "../../incidents/heartbeat-flap/late-nodes.ts";
 import { Ledger } from "../../kubelet/ledger.ts";
 import type { ProfileName } from "../../versions/profiles.ts";
 

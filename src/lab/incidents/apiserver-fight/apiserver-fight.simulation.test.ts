@@ -5,9 +5,9 @@ import type { ObserverAccuracy } from "../../observed/observer-accuracy.ts";
 import { isCompared, isWithinBounds } from "../figure.ts";
 import { longestLagMs } from "../shop-observer.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
-import { apiserverFight, playApiserverFight } from "./apiserver-fight.ts";
-import { changesPerMinute, lateness } from "./apiserver-fight-figures.ts";
-import { type FightRun, type FightSettings, playFight } from "./apiserver-fight-play.ts";
+import { changesPerMinute, lateness } from "./figures.ts";
+import { apiserverFight, type FightRun, playApiserverFight, playFight } from "./play.ts";
+import type { FightSettings } from "./settings.ts";
 
 /** Lockstep hears of a pod, decides and pushes: some messages of a network of milliseconds. */
 const aMomentMs = 20;

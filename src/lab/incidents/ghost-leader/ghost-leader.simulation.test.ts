@@ -4,7 +4,7 @@ import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
 import { isWithinBounds } from "../figure.ts";
 import type { IncidentResult } from "../incident.ts";
 import { playInVirtualTime } from "../virtual-stage.ts";
-import { type GhostLeaderOptions, ghostLeader, playGhostLeader } from "./ghost-leader.ts";
+import { type GhostLeaderOptions, ghostLeader, playGhostLeader } from "./play.ts";
 
 /** Some messages of a network of milliseconds, for each of some Ingresses. */
 const aMomentMs = 100;

@@ -8,9 +8,8 @@ import { expectExact, withoutDistance } from "../../../../tests/observer/exact-o
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
 import type { IncidentFindings } from "../incident.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
-import { heartbeatFlap, playFlaps } from "./heartbeat-flap.ts";
-import { type LateNodes, type LateNodesFindings, watchLateNodes } from "./heartbeat-flap-nodes.ts";
-import { playDeadNode } from "./heartbeat-flap-scene.ts";
+import { type LateNodes, type LateNodesFindings, watchLateNodes } from "./late-nodes.ts";
+import { heartbeatFlap, playDeadNode, playFlaps } from "./play.ts";
 
 const hourMs = 3_600_000;
 

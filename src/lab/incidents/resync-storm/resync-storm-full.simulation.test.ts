@@ -6,8 +6,8 @@ import { expectExact, withoutDistance } from "../../../../tests/observer/exact-o
 import { isThorough } from "../../../simulation/seeds.ts";
 import { isCompared, isWithinBounds } from "../figure.ts";
 import { VirtualStages } from "../virtual-stage.ts";
-import { playResyncStorm } from "./resync-storm.ts";
-import { writeUpCluster } from "./resync-storm-options.ts";
+import { playResyncStorm } from "./play.ts";
+import { writeUpSettings } from "./settings.ts";
 
 test.runIf(isThorough(process.env))(
   "12,954 headless services: every figure is within its bounds, and every goal is reached",
@@ -16,7 +16,7 @@ test.runIf(isThorough(process.env))(
     const stages = new VirtualStages({ seed: 2, onOpened: withoutDistance });
     const { figures, measures } = await playResyncStorm(stages.open, {
       fix: false,
-      cluster: () => ({ ...writeUpCluster, minResyncMs: 30 * 60_000, raised: undefined }),
+      settings: () => ({ ...writeUpSettings, minResyncMs: 30 * 60_000, raised: undefined }),
     });
     expectExact(stages.accuracy.result(), { changes: 24, late: "published" });
     expect(figures.filter(isCompared).map(({ id }) => id)).toEqual([

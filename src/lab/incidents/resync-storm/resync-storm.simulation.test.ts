@@ -6,13 +6,13 @@ import { isThorough } from "../../../simulation/seeds.ts";
 import type { ObserverAccuracy } from "../../observed/observer-accuracy.ts";
 import type { IncidentFindings } from "../incident.ts";
 import { VirtualStages } from "../virtual-stage.ts";
-import { playResyncStorm } from "./resync-storm.ts";
-import type { ResyncStormOptions } from "./resync-storm-options.ts";
+import { playResyncStorm } from "./play.ts";
+import type { ResyncStormSettings } from "./settings.ts";
 
 const minuteMs = 60_000;
 
 /** A storm of 12 s: (70 − 10) ÷ 5. */
-const tiny: ResyncStormOptions = {
+const tiny: ResyncStormSettings = {
   services: 80,
   headless: 70,
   limits: { workers: 2, qps: 5, burst: 10 },
@@ -21,7 +21,7 @@ const tiny: ResyncStormOptions = {
   raised: undefined,
 };
 
-const medium: ResyncStormOptions = {
+const medium: ResyncStormSettings = {
   services: 500,
   headless: 400,
   limits: { workers: 3, qps: 10, burst: 15 },
@@ -36,9 +36,9 @@ interface Played {
   readonly observer: ObserverAccuracy;
 }
 
-async function played(cluster: ResyncStormOptions, fix = false, seed = 1): Promise<Played> {
+async function played(cluster: ResyncStormSettings, fix = false, seed = 1): Promise<Played> {
   const stages = new VirtualStages({ seed, onOpened: withoutDistance });
-  const findings = await playResyncStorm(stages.open, { fix, cluster: () => cluster });
+  const findings = await playResyncStorm(stages.open, { fix, settings: () => cluster });
   return { findings, traceHash: stages.traceHash(), observer: stages.accuracy.result() };
 }
 

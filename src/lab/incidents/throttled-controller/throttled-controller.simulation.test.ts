@@ -5,11 +5,13 @@ import { isWithinBounds } from "../figure.ts";
 import type { IncidentResult } from "../incident.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import {
+  playRounds,
   playThrottledController,
+  saturatingServices,
   type ThrottledControllerOptions,
   throttledController,
-} from "./throttled-controller.ts";
-import { playRounds, type RoundsOptions, saturatingServices } from "./throttled-rounds.ts";
+} from "./play.ts";
+import type { ThrottledSettings } from "./settings.ts";
 
 /** Lockstep hears of a pod, decides and pushes: some messages of a network of milliseconds. */
 const aMomentMs = 20;
@@ -93,7 +95,7 @@ test.runIf(isThorough(process.env))(
 );
 
 describe("the rounds of the controller", () => {
-  const rounds = (options: RoundsOptions) =>
+  const rounds = (options: ThrottledSettings) =>
     playRounds(new VirtualStages({ seed: 1 }).open, options);
 
   test.each(

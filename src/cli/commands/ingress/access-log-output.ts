@@ -1,0 +1,106 @@
+// Prints nginx's access log. nginx writes to a short file, which is followed here: however slowly
+// standard output is read, no request waits for it. Lines that a slow reader leaves no room for are
+// dropped, counted and reported.
+import type { Counter } from "prom-client";
+import { lineBytesMax } from "../../../access-log/access-log-parser.ts";
+import { AccessLogFileError, followFile } from "../../../access-log/file-chunks.ts";
+import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
+import type { Environment } from "../../../environment/environment.ts";
+import { FilesError } from "../../../environment/files.ts";
+import type { Terminal } from "../../../environment/terminal.ts";
+
+export interface AccessLogOutputOptions
+  extends Pick<Environment, "clock" | "timers" | "files" | "log"> {
+  readonly terminal: Pick<Terminal, "write" | "pendingBytes">;
+  readonly path: string;
+  readonly dropped: Counter;
+}
+
+/** A second of lines at the highest rate (proxy/lua/lockstep/access_log.lua). */
+export const pendingMaxBytes = 1024 * 1024;
+
+/** A reader that stays slow is reported this often. */
+const reportEveryMs = 10_000;
+
+/** A file that cannot be read is tried again this much later. */
+const retryMs = 5_000;
+
+const newline = 0x0a;
+
+export class AccessLogOutput {
+  readonly #options: AccessLogOutputOptions;
+  #from: "start" | "end";
+  /** The beginning of a line whose end has not been written yet. */
+  #rest: Buffer = Buffer.alloc(0);
+  /** Lines that were dropped since the last report. */
+  #dropped = 0;
+  #reportedAt: MonotonicMs | undefined;
+
+  private constructor(options: AccessLogOutputOptions, from: "start" | "end") {
+    this.#options = options;
+    this.#from = from;
+  }
+
+  /** The lines that are in the file now were printed by an earlier run, or belong to it. */
+  static async open(options: AccessLogOutputOptions): Promise<AccessLogOutput> {
+    const isNew = (await options.files.size(options.path)) === undefined;
+    return new AccessLogOutput(options, isNew ? "start" : "end");
+  }
+
+  /** Until the signal aborts. A log that cannot be read never ends the ingress. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { files, timers, path, log } = this.#options;
+    while (!signal.aborted) {
+      try {
+        const from = this.#from;
+        for await (const chunk of followFile({ files, timers, path, from, signal })) {
+          this.#from = "end";
+          this.#push(Buffer.from(chunk));
+        }
+      } catch (error) {
+        if (!(error instanceof FilesError || error instanceof AccessLogFileError)) throw error;
+        log.warn("cannot read the access log, retrying", { reason: error.message });
+        await timers.sleep(retryMs, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  #push(chunk: Buffer): void {
+    const bytes = Buffer.concat([this.#rest, chunk]);
+    const end = bytes.lastIndexOf(newline) + 1;
+    this.#print(bytes.subarray(0, end));
+    const rest = bytes.subarray(end);
+    // Longer than any line of nginx: rubbish, which must not fill the memory.
+    this.#rest = rest.length > lineBytesMax ? Buffer.alloc(0) : rest;
+  }
+
+  /** Whole lines, or a newline alone where the file begins anew. */
+  #print(lines: Buffer): void {
+    if (lines.length <= 1) return;
+    const { terminal } = this.#options;
+    if (terminal.pendingBytes <= pendingMaxBytes) {
+      terminal.write(lines.toString("utf8"));
+    } else {
+      this.#drop(lines.reduce((count, byte) => (byte === newline ? count + 1 : count), 0));
+    }
+    this.#report();
+  }
+
+  #drop(lines: number): void {
+    this.#dropped += lines;
+    this.#options.dropped.inc(lines);
+  }
+
+  #report(): void {
+    const { clock, log } = this.#options;
+    const now = clock.monotonicMs();
+    const since = this.#reportedAt;
+    if (this.#dropped === 0) return;
+    if (since !== undefined && elapsedMs(since, now) < reportEveryMs) return;
+    log.warn("access log lines were dropped: standard output is read too slowly", {
+      lines: this.#dropped,
+    });
+    this.#dropped = 0;
+    this.#reportedAt = now;
+  }
+}

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import type { ReportedEndpoint } from "../../../ingress/service-report.ts";
+import { reportLines } from "./endpoints.ts";
+import { explanationText } from "./explain.ts";
+
+const plain = { colours: false, columns: 100 };
+const clear = "\u001b[2J\u009b1m\u202e";
+
+const endpoint: ReportedEndpoint = {
+  address: "10.0.0.1",
+  port: 80,
+  cluster: "east",
+  podName: `web${clear}`,
+  state: "active",
+  reason: "its pod is ready",
+  rule: "join at once",
+  pod: "ready",
+  published: "absent",
+};
+
+test("a path or the name of a pod cannot command the terminal", () => {
+  const port = { service: "shop/web:80", problems: [clear], endpoints: [endpoint] };
+  const explained = explanationText(plain, "shop.example/x", {
+    verdict: "no path matches",
+    status: 404,
+    host: "shop.example",
+    rule: { path: `/${clear}`, type: "Prefix", service: "shop/web:80" },
+    origin: undefined,
+    asks: [],
+    services: [{ ...port, because: "the rule names it" }],
+    near: [`Prefix /${clear}`],
+    problems: [clear],
+  });
+  const listed = reportLines(plain, "shop/web", { kind: "known", ports: [port] });
+  for (const text of [explained, listed.join("\n")]) {
+    expect(text.split("\n").filter((line) => /[\p{Cc}\p{Cf}]/u.test(line))).toEqual([]);
+    expect(text).toContain("web\\u{1b}[2J\\u{9b}1m\\u{202e}");
+  }
+  expect(explained).toContain("Prefix /\\u{1b}[2J");
+});

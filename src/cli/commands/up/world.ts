@@ -1,0 +1,253 @@
+// The story's world over real sockets: two business clusters with a shop in each, an access cluster
+// with its Ingress, a syncer between them, and in front the stock replicas and the Lockstep replicas.
+// One of the business clusters has a controller manager of Kubernetes 1.7 with its default limits
+// and more services than those allow for. Everything ends with `stop`.
+import type { webcrypto } from "node:crypto";
+import { makeAuthority } from "../../../apiserver/certificate-authority.ts";
+import type { Environment } from "../../../environment/environment.ts";
+import { type KubeClient, parseJson } from "../../../kube/client/client.ts";
+import { HttpKubeClient } from "../../../kube/client/http-client.ts";
+import { isRecord, listAt } from "../../../kube/kinds/fields.ts";
+import { type Cluster, startCluster } from "../../../lab/cluster.ts";
+import type { KubeconfigContext } from "../../../lab/kubeconfig.ts";
+import { Ledger } from "../../../lab/kubelet/ledger.ts";
+import { serverNames } from "../../../lab/lab.ts";
+import { type LoopbackNetworks, takeLoopbackNetworks } from "../../../lab/loopback-networks.ts";
+import { createFiller, createShop, createShopIngress, shopReplicas } from "../../../lab/shop.ts";
+import { Observer } from "../../../observe/observer.ts";
+import { RecentJourneys } from "../../../observe/recent-journeys.ts";
+import { ServiceSyncer } from "../../../outputs/slices/service-syncer.ts";
+import type { Journey } from "../../../timeline/journey.ts";
+import type { JourneyEvent } from "../../../timeline/journey-event.ts";
+import { type IngressSide, startLockstepSide, startStockSide } from "./ingress-side.ts";
+
+export interface WorldOptions {
+  readonly environment: Environment;
+  readonly crypto: webcrypto.Crypto;
+  /** A folder of this run alone, for the proxies. */
+  readonly folder: string;
+  /** False when nginx is missing: then only the control plane is started. */
+  readonly proxies: boolean;
+  readonly followSlices: boolean;
+  /** 0 for any free port. */
+  readonly ports: { readonly stock: number; readonly lockstep: number };
+  readonly onStep: (step: string) => void;
+  readonly onJourney: (event: JourneyEvent) => void;
+  readonly signal: AbortSignal;
+}
+
+/** The clusters did not come to rest in time. */
+export class UnsettledError extends Error {
+  override readonly name = "UnsettledError";
+  readonly code = "UNSETTLED";
+}
+
+const host = "127.0.0.1";
+
+/** The busy cluster, whose news is late. */
+export const busyCluster = "alpha";
+
+const clusterNames = ["alpha", "beta", "access"] as const;
+
+export type ClusterName = (typeof clusterNames)[number];
+
+/** What the write-up's controller manager had: the default limits, and a log that shows requests. */
+const throttledFlags = { v: 4 } as const;
+
+/** The first Endpoints of all are written without the limit: the story begins when all is settled. */
+const preparationFlags = { "kube-api-qps": 1_000, "kube-api-burst": 1_000 } as const;
+
+/**
+ * Services without pods. A 1.7 controller looks at every service each 30 s and pays two requests
+ * for each of these, so at 20 requests a second more than 300 keep it busy for ever.
+ */
+const fillerServiceCount = 330;
+
+/** New pods first, then the old ones go: no moment without enough of them. */
+const shop = {
+  strategy: { rollingUpdate: { maxSurge: "50%", maxUnavailable: 0 } },
+  terminationGracePeriodSeconds: 5,
+};
+
+const settlePollMs = 100;
+const settleLongestMs = 60_000;
+const requestDeadlineMs = 10_000;
+
+export class World {
+  readonly ledger: Ledger;
+  readonly sides: IngressSide[] = [];
+  readonly #options: WorldOptions;
+  readonly #clusters = new Map<string, Cluster>();
+  readonly #stopping = new AbortController();
+  readonly #contexts: KubeconfigContext[] = [];
+  readonly #observer: { current: Observer | undefined } = { current: undefined };
+  readonly #recent = new RecentJourneys();
+  #syncing: Promise<void> | undefined;
+  #pods: LoopbackNetworks | undefined;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.ledger = new Ledger(options.environment);
+  }
+
+  get observer(): Observer {
+    return known(this.#observer.current, "the observer");
+  }
+
+  /** The changes of late, those that are pending included. */
+  get journeys(): readonly Journey[] {
+    return [...this.#recent.all, ...this.observer.journeys.pending()];
+  }
+
+  get contexts(): readonly KubeconfigContext[] {
+    return this.#contexts;
+  }
+
+  cluster(name: ClusterName): Cluster {
+    return known(this.#clusters.get(name), `the cluster ${name}`);
+  }
+
+  client(name: ClusterName, userAgent = "lockstep-up"): KubeClient {
+    const { access: cluster } = this.cluster(name);
+    return new HttpKubeClient({ ...this.#options.environment, cluster, userAgent });
+  }
+
+  /** Resolves when everything serves and one controller is throttled. */
+  async start(): Promise<void> {
+    const { onStep, proxies } = this.#options;
+    await this.#startClusters();
+    onStep(
+      `created a shop in alpha and beta, ${fillerServiceCount} other services in alpha, an Ingress in access`,
+    );
+    await Promise.all([
+      createShop(this.client("alpha"), shop),
+      createFiller(this.client("alpha"), fillerServiceCount),
+      createShop(this.client("beta"), shop),
+      createShopIngress(this.client("access")),
+    ]);
+    onStep("lockstep sync copies the endpoints of alpha and beta to access");
+    this.#startSync();
+    await this.#startObserver();
+    await this.#settled();
+    if (proxies) await this.#startSides();
+    await this.cluster(busyCluster).controlPlane.restart(throttledFlags);
+  }
+
+  /** Ends everything, in the reverse order. Idempotent. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("the story is over"));
+    await Promise.all(this.sides.map((side) => side.stop()));
+    await this.#observer.current?.stop();
+    await this.#syncing;
+    await Promise.all([...this.#clusters.values()].map((cluster) => cluster.stop()));
+    await this.#pods?.release();
+  }
+
+  async #startClusters(): Promise<void> {
+    const { environment, crypto, onStep, signal } = this.#options;
+    const { clock } = environment;
+    const authority = await makeAuthority({ clock, crypto, name: "lockstep-up" });
+    const keys = await authority.issueServer(serverNames);
+    const { ca } = authority;
+    this.#pods = await takeLoopbackNetworks(environment, clusterNames.length);
+    const { networks } = this.#pods;
+    for (const [index, name] of clusterNames.entries()) {
+      signal.throwIfAborted();
+      const isBusy = name === busyCluster;
+      const cluster = await startCluster({
+        name,
+        environmentOf: () => environment,
+        hostOf: () => host,
+        ports: [0],
+        tls: { ...keys, ca },
+        nodes: name === "access" ? 1 : 2,
+        ...(isBusy ? ({ profile: "1.7", flags: preparationFlags } as const) : {}),
+        podNetwork: networks[index] ?? "",
+        ledger: this.ledger,
+        onReady: ({ url, token }) => {
+          onStep(`cluster ${name} at ${url}`);
+          this.#contexts.push({ name, server: url, ca, token });
+        },
+      });
+      this.#clusters.set(name, cluster);
+    }
+  }
+
+  #startSync(): void {
+    const of = (cluster: ClusterName) => ({
+      cluster,
+      client: this.client(cluster, "lockstep-sync"),
+    });
+    const syncer = new ServiceSyncer({
+      ...this.#options.environment,
+      sources: [of("alpha"), of("beta")],
+      target: of("access"),
+      policy: { namespaces: new Set(["default"]), createNamespaces: false },
+      writeClient: this.client("access", "lockstep-sync"),
+    });
+    this.#syncing = syncer.run(this.#stopping.signal);
+  }
+
+  async #startObserver(): Promise<void> {
+    const { environment, onJourney, signal } = this.#options;
+    const of = (cluster: ClusterName) => ({
+      cluster,
+      client: this.client(cluster, "lockstep-watch"),
+    });
+    this.#observer.current = new Observer({
+      ...environment,
+      clusters: [
+        { ...of("alpha"), form: "endpoints" },
+        { ...of("beta"), form: "endpointslices" },
+      ],
+      accessClusters: [of("access")],
+      onEvent: (event) => {
+        this.#recent.onEvent(event);
+        onJourney(event);
+      },
+    });
+    this.#observer.current.start();
+    await this.#observer.current.waitForSync(signal);
+  }
+
+  /** Waits until all services are published and every pod of the shop is synced. */
+  async #settled(): Promise<void> {
+    const { environment, signal } = this.#options;
+    for (let waitedMs = 0; waitedMs < settleLongestMs; waitedMs += settlePollMs) {
+      const [published, slices] = await Promise.all([
+        this.#list("alpha", "/api/v1/namespaces/default/endpoints"),
+        this.#list("access", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"),
+      ]);
+      const synced = slices.flatMap((slice) => (isRecord(slice) ? listAt(slice, "endpoints") : []));
+      if (published.length > fillerServiceCount && synced.length >= 2 * shopReplicas) return;
+      await environment.timers.sleep(settlePollMs, signal);
+    }
+    throw new UnsettledError("the clusters did not settle: the shop's pods are not all synced");
+  }
+
+  async #list(cluster: ClusterName, path: string): Promise<readonly unknown[]> {
+    const request = { verb: "list", method: "GET", path, deadlineMs: requestDeadlineMs } as const;
+    const list = parseJson(await this.client(cluster).request(request));
+    return isRecord(list) ? listAt(list, "items") : [];
+  }
+
+  async #startSides(): Promise<void> {
+    const { environment, folder, followSlices, ports, onStep, signal } = this.#options;
+    const { access } = this.cluster("access");
+    const replica = (name: string) => this.observer.replica(name);
+    const shared = { environment, folder, access, replica };
+    onStep("three stock replicas (a model of ingress-nginx), each with its own nginx");
+    this.sides.push(await startStockSide({ ...shared, entryPort: ports.stock }));
+    signal.throwIfAborted();
+    onStep("three Lockstep replicas, each with its own nginx");
+    const clusters = [this.cluster("alpha").access, this.cluster("beta").access];
+    const entryPort = ports.lockstep;
+    this.sides.push(await startLockstepSide({ ...shared, clusters, followSlices, entryPort }));
+    signal.throwIfAborted();
+  }
+}
+
+function known<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw new Error(`${what} has not been started`);
+  return value;
+}

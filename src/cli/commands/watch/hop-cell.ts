@@ -1,0 +1,152 @@
+// What one hop says of one change, in eight columns: how long it took, how long it has been waited
+// for, or that nobody tells. Late and stuck have a sign and a colour, never the colour alone. Pure.
+
+import type { MonotonicMs } from "../../../environment/clock.ts";
+import { shortDuration } from "../../../environment/duration-text.ts";
+import { isBeforePod, isFirstReported } from "../../../timeline/first-reported.ts";
+import { ageMs, type HopState, type Journey } from "../../../timeline/journey.ts";
+import { type LagBound, lagBound, type ShownState } from "../../../timeline/lag-bound.ts";
+import type { Hop } from "../../../timeline/witness.ts";
+import type { Paint } from "../../terminal/paint.ts";
+
+export type Tone = "plain" | "quiet" | "late" | "failed";
+
+export interface HopCell {
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+export interface Judging {
+  readonly now: MonotonicMs;
+  /** From here on a lag is late. */
+  readonly slowMs: number;
+}
+
+export const slowSign = "▲";
+export const stuckSign = "✗";
+export const unknownSign = "?";
+
+/** Of several witnesses at a hop it is the last one that counts. */
+export function hopCell(journey: Journey, hop: Hop, judging: Judging): HopCell {
+  const states = journey.hops.filter((one) => one.hop === hop).map(({ state }) => state);
+  // A log that is no longer read has told what it has told.
+  const hasRequests = hop === "traffic" && (journey.traffic?.requests ?? 0) > 0;
+  if (states.length === 0 && !hasRequests) return { text: unknownSign, tone: "quiet" };
+  if (hop === "traffic") return trafficCell(journey, states, judging);
+  const isAwaited = states.some(({ type }) => type === "pending" || type === "stuck");
+  if (isAwaited && journey.outcome === "unknown") return lostCell(states);
+  if (isAwaited && journey.outcome !== "pending") return { text: "never", tone: "late" };
+  if (isAwaited) {
+    const bound = journey.origin.beforeStart === true ? "≥" : "";
+    return awaitedCell(states, Math.max(0, ageMs(journey, judging.now)), { ...judging, bound });
+  }
+  const isUnknown = states.every((state) => isFirstReported(journey, { hop, state }));
+  if (isUnknown) return lagCell(0, judging, { bound: "≥" });
+  // It was the first to report the change, before the pod's own event came.
+  const shown = states.filter(({ type }) => type === "shown");
+  const isFirst = shown.length > 0 && shown.every((state) => isBeforePod(journey, hop, state));
+  return isFirst ? { text: "first", tone: "plain" } : shownCell(states, judging);
+}
+
+/** The observer ended before the hop showed it: nobody knows whether it ever did. */
+function lostCell(states: readonly HopState[]): HopCell {
+  const isStuck = states.some(({ type }) => type === "stuck");
+  return isStuck
+    ? { text: `${stuckSign}${unknownSign}`, tone: "late" }
+    : { text: unknownSign, tone: "quiet" };
+}
+
+/** Requests come when they come: none is waited for, and those that failed matter most. */
+function trafficCell(journey: Journey, states: readonly HopState[], judging: Judging): HopCell {
+  const failed = journey.traffic?.failed ?? 0;
+  if (failed > 0) return { text: `${stuckSign}${failed} fail`, tone: "failed" };
+  if (states.some(({ type }) => type === "shown")) {
+    // The first request to an address that joined comes when somebody asks.
+    const isJoin = journey.direction === "join";
+    return shownCell(states, isJoin ? { ...judging, slowMs: Number.POSITIVE_INFINITY } : judging);
+  }
+  const requests = journey.traffic?.requests ?? 0;
+  if (requests > 0) return { text: `${requests} req`, tone: "plain" };
+  const isOver = journey.outcome !== "pending" || states.every(({ type }) => type === "quiet");
+  return { text: isOver ? "no req" : "…", tone: "quiet" };
+}
+
+function shownCell(states: readonly HopState[], judging: Judging): HopCell {
+  const shown = states.flatMap((state) => (state.type === "shown" ? [state] : []));
+  const [last] = shown.sort((a, b) => b.lagMs - a.lagMs);
+  if (last !== undefined) {
+    return lagCell(last.lagMs, judging, { bound: lagBound(last), isLate: isLate(last, judging) });
+  }
+  return { text: states.some(({ type }) => type === "passed") ? "passed" : "same", tone: "quiet" };
+}
+
+/**
+ * What counts when it is judged. Where the origin is an interval, only what the hop took for certain:
+ * a watch that was interrupted says nothing of how late the change was. Else all that it can have taken.
+ */
+export function judgedLag(state: ShownState): { readonly ms: number; readonly isLeast: boolean } {
+  const bound = lagBound(state);
+  const ms = bound === "~" ? (state.range?.minMs ?? 0) : state.lagMs;
+  return { ms, isLeast: bound === "~" || bound === "≥" };
+}
+
+export function isLate(state: HopState, { slowMs }: Pick<Judging, "slowMs">): boolean {
+  return state.type === "shown" && judgedLag(state).ms >= slowMs;
+}
+
+/** The pod itself, where a change usually begins, was long in showing what others had shown. */
+export function isPodLate({ hops }: Journey, judging: Pick<Judging, "slowMs">): boolean {
+  return hops.some(
+    ({ hop, state }) => hop === "pod" && (state.type === "stuck" || isLate(state, judging)),
+  );
+}
+
+/** A lag that is over. */
+export function lagCell(
+  lagMs: number,
+  { slowMs }: Pick<Judging, "slowMs">,
+  { bound = "", isLate: late = lagMs >= slowMs }: { bound?: LagBound; isLate?: boolean } = {},
+): HopCell {
+  const text = bound + shortDuration(lagMs);
+  return late ? { text: `${slowSign}${text}`, tone: "late" } : { text, tone: "plain" };
+}
+
+/** One that goes on. */
+export function awaitedCell(
+  states: readonly HopState[],
+  age: number,
+  { slowMs, bound = "" }: Pick<Judging, "slowMs"> & { readonly bound?: LagBound },
+): HopCell {
+  const text = `${bound}${shortDuration(age)}…`;
+  if (states.some(({ type }) => type === "stuck")) {
+    return { text: `${stuckSign}${text}`, tone: "failed" };
+  }
+  return age < slowMs ? { text, tone: "quiet" } : { text: `${slowSign}${text}`, tone: "late" };
+}
+
+export function paintTone(
+  { secondary, late, failed }: Paint,
+  tone: Tone,
+): (text: string) => string {
+  switch (tone) {
+    case "plain":
+      return (text) => text;
+    case "quiet":
+      return secondary;
+    case "late":
+      return late;
+    case "failed":
+      return failed;
+  }
+}
+
+/** Some hop took, or has been waited for, so long that a person should see this change by itself. */
+export function isSlow(journey: Journey, judging: Judging): boolean {
+  return journey.hops.some(({ hop, state }) => {
+    if (hop === "traffic") return (journey.traffic?.failed ?? 0) > 0;
+    if (state.type === "shown") return isLate(state, judging);
+    if (state.type === "stuck") return true;
+    if (state.type !== "pending" || journey.outcome === "superseded") return false;
+    return ageMs(journey, judging.now) >= judging.slowMs;
+  });
+}

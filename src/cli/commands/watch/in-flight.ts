@@ -1,0 +1,168 @@
+// The changes that are not over, in the order in which they began, and how many of them are alike.
+// Groups are kept up to date with every step, so showing them costs the same however many there are.
+// Those that every hop has shown and that are only kept for further requests are not in flight any
+// more to a person: they are counted apart.
+import type { Journey } from "../../../timeline/journey.ts";
+import type { Direction, Hop } from "../../../timeline/witness.ts";
+
+/** Changes in flight of one service in one direction for one cause. */
+export interface FlyingGroup {
+  readonly cluster: string;
+  readonly service: string;
+  readonly direction: Direction;
+  readonly cause: string;
+  readonly count: number;
+  /** How many of them every witness of the hop has shown; no entry for a hop without witnesses. */
+  readonly shownAt: ReadonlyMap<Hop, number>;
+}
+
+interface OpenGroup extends Omit<FlyingGroup, "shownAt"> {
+  count: number;
+  readonly shownAt: Map<Hop, number>;
+}
+
+/** Invariant: the groups count exactly the awaited journeys, as they were last set. */
+export class InFlight {
+  readonly #awaited = new Map<number, Journey>();
+  /** Only requests are still to be heard of. */
+  readonly #settled = new Map<number, Journey>();
+  readonly #groups = new Map<string, OpenGroup>();
+  /** How many by hop and direction. */
+  readonly #stuckAt = new Map<string, number>();
+  #stuck = 0;
+
+  get size(): number {
+    return this.#awaited.size;
+  }
+
+  /** How many are kept only to hear of further requests. */
+  get settled(): number {
+    return this.#settled.size;
+  }
+
+  /** How many are stuck at some hop. */
+  get stuck(): number {
+    return this.#stuck;
+  }
+
+  isAnyStuckAt(hop: Hop, direction: Direction): boolean {
+    return (this.#stuckAt.get(`${hop} ${direction}`) ?? 0) > 0;
+  }
+
+  has({ id }: Pick<Journey, "id">): boolean {
+    return this.#awaited.has(id) || this.#settled.has(id);
+  }
+
+  /** As it was last set. */
+  isStuck({ id }: Pick<Journey, "id">): boolean {
+    const journey = this.#awaited.get(id);
+    return journey !== undefined && hasStuckHop(journey);
+  }
+
+  /** As it was last set: requests are counted without being told one by one. */
+  latest(journey: Journey): Journey {
+    return this.#settled.get(journey.id) ?? this.#awaited.get(journey.id) ?? journey;
+  }
+
+  /** The oldest, at most so many. */
+  oldest(most: number): readonly Journey[] {
+    const oldest: Journey[] = [];
+    for (const journey of this.#awaited.values()) {
+      if (oldest.length >= most) break;
+      oldest.push(journey);
+    }
+    return oldest;
+  }
+
+  /** All that are stuck, at most so many. */
+  stuckOnes(most: number): readonly Journey[] {
+    const stuck: Journey[] = [];
+    for (const journey of this.#awaited.values()) {
+      if (stuck.length >= most) break;
+      if (hasStuckHop(journey)) stuck.push(journey);
+    }
+    return stuck;
+  }
+
+  /** The largest first. */
+  groups(): readonly FlyingGroup[] {
+    return [...this.#groups.values()].sort((a, b) => b.count - a.count);
+  }
+
+  set(journey: Journey): void {
+    const { id } = journey;
+    this.#uncount(id);
+    if (isAwaited(journey)) {
+      this.#settled.delete(id);
+      this.#awaited.set(id, journey);
+      this.#count(journey, 1);
+    } else {
+      this.#awaited.delete(id);
+      this.#settled.set(id, journey);
+    }
+  }
+
+  delete({ id }: Pick<Journey, "id">): void {
+    this.#uncount(id);
+    this.#awaited.delete(id);
+    this.#settled.delete(id);
+  }
+
+  #uncount(id: number): void {
+    const before = this.#awaited.get(id);
+    if (before !== undefined) this.#count(before, -1);
+  }
+
+  #count(journey: Journey, by: 1 | -1): void {
+    if (hasStuckHop(journey)) this.#stuck += by;
+    for (const { hop, state } of journey.hops) {
+      if (state.type !== "stuck") continue;
+      const place = `${hop} ${journey.direction}`;
+      this.#stuckAt.set(place, (this.#stuckAt.get(place) ?? 0) + by);
+    }
+    const key = groupKey(journey);
+    const group = this.#groups.get(key) ?? emptyGroup(journey);
+    group.count += by;
+    for (const [hop, isShown] of shownHops(journey)) {
+      group.shownAt.set(hop, (group.shownAt.get(hop) ?? 0) + (isShown ? by : 0));
+    }
+    if (group.count === 0) this.#groups.delete(key);
+    else this.#groups.set(key, group);
+  }
+}
+
+/** Requests come when they come, so nobody waits for one. */
+export function isAwaited({ hops }: Journey): boolean {
+  return hops.some(
+    ({ hop, state }) => hop !== "traffic" && (state.type === "pending" || state.type === "stuck"),
+  );
+}
+
+export function groupKey({ endpoint, direction, cause }: Journey): string {
+  return `${endpoint.cluster ?? ""} ${endpoint.service} ${direction} ${cause ?? ""}`;
+}
+
+function emptyGroup({ endpoint, direction, cause }: Journey): OpenGroup {
+  return {
+    cluster: endpoint.cluster ?? "",
+    service: endpoint.service,
+    direction,
+    cause: cause ?? "?",
+    count: 0,
+    shownAt: new Map(),
+  };
+}
+
+/** Each hop that has witnesses, and whether all of them have shown it. */
+function shownHops({ hops }: Journey): ReadonlyMap<Hop, boolean> {
+  const shown = new Map<Hop, boolean>();
+  for (const { hop, state } of hops) {
+    const isShown = state.type !== "pending" && state.type !== "stuck";
+    shown.set(hop, (shown.get(hop) ?? true) && isShown);
+  }
+  return shown;
+}
+
+function hasStuckHop({ hops }: Journey): boolean {
+  return hops.some(({ state }) => state.type === "stuck");
+}

@@ -1,0 +1,250 @@
+// Puts a watch together: the clusters, the observer, the view, what is kept beside it, and the
+// proxies and logs that tell of the last hops. It ends when it is told to, after the time it was
+// given, or when whoever reads its output has enough; and says then what it has seen.
+import type { Environment } from "../../../environment/environment.ts";
+import { FilesError } from "../../../environment/files.ts";
+import { Observer } from "../../../observe/observer.ts";
+import { ObserverRecording } from "../../../recording/observer-recording.ts";
+import type { WatchedRun } from "../../../recording/watched-run.ts";
+import type { JourneyEvent } from "../../../timeline/journey-event.ts";
+import type { ObserverRun } from "../../../timeline/journey-record.ts";
+import { asUsage } from "../../as-usage.ts";
+import { aborted, type CommandContext, type ExitCode } from "../../command.ts";
+import { errorsOnly, warningsOnly } from "../../quiet-log.ts";
+import { refuseRecording } from "../record/refused-recording.ts";
+import { AskedProxies } from "./asked-proxies.ts";
+import { FollowedLogs, refuseMissingLogs } from "./followed-logs.ts";
+import { KeptJourneys } from "./kept-journeys.ts";
+import { ScreenLog } from "./screen-log.ts";
+import { WatchView } from "./view.ts";
+import { type WatchedClusters, watchedClusters } from "./watch-clusters.ts";
+import type { WatchSettings } from "./watch-settings.ts";
+import { whatComes } from "./what-comes.ts";
+
+/** Said before it begins, when somebody wonders whether it is worth while. */
+const managedText =
+  "Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the controllers' " +
+  "queues, rate limits, flags and logs. It sees everything else.";
+
+export async function runWatch(
+  context: CommandContext,
+  settings: WatchSettings,
+): Promise<ExitCode> {
+  const { terminal } = context;
+  const isScreen = terminal.interactive && !settings.json;
+  const screenLog = isScreen ? new ScreenLog() : undefined;
+  // To a person the lines themselves say how it stands with clusters and proxies.
+  const quiet = settings.json ? warningsOnly : errorsOnly;
+  const log = screenLog ?? quiet(context.environment.log);
+  const environment = { ...context.environment, log };
+  await refuseMissingLogs(environment, settings);
+  if (settings.recordPath !== undefined) await refuseRecording(environment, settings.recordPath);
+  const clusters = await watchedClusters(environment, settings, context.stop);
+  const kept = await KeptJourneys.open({ environment, ...settings });
+  try {
+    const watch = new Watch({ context, environment, settings, clusters, kept, screenLog });
+    try {
+      return await watch.run();
+    } finally {
+      await watch.stop();
+    }
+  } finally {
+    await kept.close();
+  }
+}
+
+interface WatchParts {
+  readonly context: CommandContext;
+  readonly environment: Environment;
+  readonly settings: WatchSettings;
+  readonly clusters: WatchedClusters;
+  readonly kept: KeptJourneys;
+  /** There when the view is a screen. */
+  readonly screenLog: ScreenLog | undefined;
+}
+
+class Watch {
+  readonly #parts: WatchParts;
+  readonly #observer: Observer;
+  readonly #recording: ObserverRecording | undefined;
+  readonly #view: WatchView;
+  readonly #proxies: AskedProxies;
+  readonly #logs: FollowedLogs;
+  /** Nothing that is heard from then on counts. */
+  #isOver = false;
+
+  constructor(parts: WatchParts) {
+    this.#parts = parts;
+    const { environment, settings, clusters, kept, context } = parts;
+    const { clock, random } = environment;
+    const run = {
+      name: random.uuid(),
+      wallMs: clock.wallMs(),
+      monotonicMs: clock.monotonicMs(),
+    };
+    const asked = {
+      copies: settings.accessContexts.length > 0,
+      proxies: settings.proxies.length > 0,
+      logs: settings.accessLogs.length > 0,
+    };
+    const recording = recordingOf(parts, run, asked);
+    this.#recording = recording;
+    this.#observer = new Observer({
+      ...environment,
+      ...clusters,
+      ...settings.bounds,
+      run,
+      ...(recording && { tap: recording.tape }),
+      metrics: kept.registry,
+      earlier: kept.earlier,
+      onEvent: (event) => this.#onEvent(event),
+    });
+    this.#proxies = new AskedProxies({
+      environment,
+      observer: this.#observer,
+      proxies: settings.proxies,
+      clusters: clusters.clusters.map(({ cluster }) => cluster),
+    });
+    this.#logs = new FollowedLogs({
+      ...settings,
+      environment,
+      stdin: context.stdin,
+      target: this.#observer,
+      clusters: clusters.clusters,
+      ...(recording && { onInput: (name, input) => recording.tape.traffic(name, input) }),
+    });
+    this.#view = new WatchView({
+      ...environment,
+      settings,
+      terminal: context.terminal,
+      isScreen: parts.screenLog !== undefined,
+      bounds: settings.bounds,
+      observer: this.#observer,
+      accessClusters: clusters.accessClusters.map(({ cluster }) => cluster),
+      asked,
+      notes: () => this.#notes(),
+    });
+  }
+
+  async run(): Promise<ExitCode> {
+    const { kept, context, environment, settings } = this.#parts;
+    await kept.follow(this.#observer, this.#view.run);
+    await asUsage([FilesError], async () => this.#recording?.start());
+    const ending = new AbortController();
+    const { durationMs } = settings;
+    const cancel =
+      durationMs === undefined
+        ? undefined
+        : environment.timers.after(durationMs, () => ending.abort(new Error("its time is over")));
+    const stop = AbortSignal.any([context.stop, ending.signal]);
+    try {
+      await this.#sayWhatComes(stop);
+      this.#recording?.tape.started();
+      this.#observer.start();
+      this.#proxies.start();
+      this.#logs.start();
+      this.#view.start();
+      await aborted(stop);
+    } finally {
+      cancel?.();
+      this.#view.end();
+      this.#recording?.tape.ended();
+    }
+    return this.#observer.clusters().some(({ watches }) => watches.some((one) => one.listed))
+      ? 0
+      : 1;
+  }
+
+  /**
+   * Idempotent. Logs end first, because no more requests are waited for. Proxies end when nothing is
+   * taken in any more: that they are asked no longer does not show what they have yet to show.
+   */
+  async stop(): Promise<void> {
+    await this.#logs.stop();
+    await this.#observer.stop();
+    this.#leaveInFlight();
+    await this.#proxies.stop();
+    await this.#recording?.stop();
+  }
+
+  async #sayWhatComes(stop: AbortSignal): Promise<void> {
+    const { context, environment, settings, clusters, kept } = this.#parts;
+    const { terminal } = context;
+    const lines = await whatComes({
+      ...environment,
+      leftOut: clusters.leftOut,
+      servers: clusters.servers,
+      terminal,
+      stop,
+      preview: (signal) => this.#observer.preview(signal),
+      permissions: (signal) => this.#observer.permissions(signal),
+      clusters: this.#observer.clusters().length,
+      closing: managedText,
+    });
+    if (stop.aborted) return;
+    const { metricsUrl } = kept;
+    const metrics = metricsUrl === undefined ? [] : [`  Metrics: ${metricsUrl}`];
+    const { historyPath } = settings;
+    const history = historyPath === undefined ? [] : [`  History: ${historyPath}`];
+    const { recordPath } = settings;
+    const recording = recordPath === undefined ? [] : [`  Recording: ${recordPath}`];
+    const kinds = [...lines, ...metrics, ...history, ...recording];
+    terminal.writeError(`${kinds.join("\n")}\n\n`);
+  }
+
+  #leaveInFlight(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#parts.kept.keepInFlight(this.#observer.journeys.pending());
+  }
+
+  #onEvent(event: JourneyEvent): void {
+    if (this.#isOver) return;
+    this.#logs.onEvent(event);
+    this.#parts.kept.onEvent(event);
+    this.#view.onEvent(event);
+  }
+
+  #notes(): readonly string[] {
+    const { kept, screenLog } = this.#parts;
+    const notes = [...this.#proxies.notes(), ...this.#logs.notes()];
+    this.#recording?.tape.noted(notes);
+    const dropped = this.#recording?.dropped ?? 0;
+    return [
+      ...notes,
+      ...kept.notes(),
+      ...(dropped === 0 ? [] : [`cannot write the recording: ${dropped} lines are lost`]),
+      ...(screenLog?.errors ?? []),
+    ];
+  }
+}
+
+/** Undefined when nothing is to be recorded. */
+function recordingOf(
+  { environment, settings, clusters }: WatchParts,
+  { name, monotonicMs, wallMs }: ObserverRun,
+  asked: WatchedRun["asked"],
+): ObserverRecording | undefined {
+  const { recordPath: path, recordMaxBytes: maxBytes, bounds } = settings;
+  if (path === undefined) return undefined;
+  const { clusters: business, accessClusters: access } = clusters;
+  const all = new Map([...business, ...access].map((one) => [one.cluster, one]));
+  const isIn = (list: typeof business, name: string) => list.some((one) => one.cluster === name);
+  const watched = [...all.values()].map(({ cluster, aliases = [] }) => ({
+    cluster,
+    aliases,
+    isBusiness: isIn(business, cluster),
+    isAccess: isIn(access, cluster),
+  }));
+  const { namespaces, services } = bounds;
+  return new ObserverRecording({
+    ...environment,
+    path,
+    maxBytes,
+    anonymize: settings.anonymize,
+    run: {
+      name,
+      watched: { monotonicMs, wallMs, clusters: watched, namespaces, services, asked },
+    },
+  });
+}

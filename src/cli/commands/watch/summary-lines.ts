@@ -1,0 +1,133 @@
+// What was seen, said once at the end: how many changes, how long each hop took, the slowest, the
+// ones that are stuck, and what stayed unknown and why. Pure.
+
+import { visible } from "../../../decide/routing/shown-text.ts";
+import { elapsedMs } from "../../../environment/clock.ts";
+import { durationText } from "../../../environment/duration-text.ts";
+import type { Journey, Outcome } from "../../../timeline/journey.ts";
+import { counted } from "../../terminal/counted.ts";
+import type { Paint } from "../../terminal/paint.ts";
+import { numberText } from "../../terminal/value-text.ts";
+import { wrapText } from "../../terminal/wrapped-text.ts";
+import { changeColumns, headLine } from "./change-columns.ts";
+import { changeLine } from "./change-line.ts";
+import { conditionOf } from "./cluster-rows.ts";
+import { type LagTableOptions, lagTable } from "./lag-table.ts";
+import { lineContext } from "./live-lines.ts";
+import type { Picture, ViewOptions } from "./picture.ts";
+import { shownHops } from "./shown-hops.ts";
+import { isUnheard } from "./unknown-hops.ts";
+
+export interface SummaryOptions extends Pick<ViewOptions, "width" | "slowMs" | "utc"> {
+  readonly paint: Paint;
+}
+
+/** By name; what is more than a page is counted. */
+const stuckMost = 20;
+
+const endings: readonly (readonly [Outcome, string])[] = [
+  ["superseded", "replaced by the opposite change"],
+  ["withdrawn", "withdrawn"],
+  ["abandoned", "abandoned after hours"],
+  ["dropped", "dropped (too many in flight)"],
+];
+
+export function summaryLines(picture: Picture, options: SummaryOptions): readonly string[] {
+  const { strong } = options.paint;
+  const stuck = picture.tally.inFlight.stuckOnes(stuckMost);
+  const moreStuck = picture.tally.inFlight.stuck - stuck.length;
+  return [
+    strong(`Observed for ${durationText(elapsedMs(picture.startedAt, picture.now))}.`),
+    ...paragraph(countsText(picture, options), options),
+    "",
+    ...lagTable(picture, wholeTable(options)),
+    ...listed("Slowest", picture.tally.slowest, picture, options),
+    ...listed("Stuck", stuck, picture, options),
+    ...(moreStuck > 0 ? [`${numberText(moreStuck)} more are stuck`] : []),
+    ...caveats(picture, options),
+  ];
+}
+
+/** It scrolls, so however few rows the screen had it has room for what was since the start. */
+function wholeTable({ width, slowMs, paint }: SummaryOptions): LagTableOptions {
+  return { width, slowMs, paint };
+}
+
+function countsText({ tally, counts, clusters }: Picture, { slowMs }: SummaryOptions): string {
+  if (clusters.every(isUnheard)) return "No result: no cluster could be read.";
+  if (tally.changes === 0) return "No endpoint was added or removed.";
+  const { inFlight } = tally;
+  const ended = endings.flatMap(([outcome, words]) => {
+    const count = tally.outcome(outcome);
+    return count === 0 ? [] : [`${numberText(count)} ${words}`];
+  });
+  const shown = tally.outcome("complete") + inFlight.settled;
+  const followed =
+    inFlight.settled === 0
+      ? ""
+      : ` (${numberText(inFlight.settled)} of them still observed for requests)`;
+  const parts = [
+    counted(tally.changes, "change"),
+    `${numberText(shown)} complete${followed}`,
+    `${numberText(tally.slow)} slow (${durationText(slowMs)} or more)`,
+    ...ended,
+    inFlight.size === 0
+      ? "0 in flight"
+      : `${numberText(inFlight.size)} in flight (${numberText(inFlight.stuck)} stuck)`,
+  ];
+  const dropped =
+    counts.dropped === 0
+      ? ""
+      : ` ${numberText(counts.dropped)} reports were dropped: too many endpoints.`;
+  return `${parts.join(", ")}.${dropped}`;
+}
+
+function listed(
+  title: string,
+  journeys: readonly Journey[],
+  picture: Picture,
+  options: SummaryOptions,
+): readonly string[] {
+  if (journeys.length === 0) return [];
+  const columns = changeColumns({
+    width: options.width,
+    hops: shownHops(picture.tally, picture.asked),
+    clusters: picture.clusters.map(({ cluster }) => visible(cluster)),
+  });
+  const context = lineContext(picture, options);
+  return [
+    "",
+    options.paint.strong(title),
+    headLine(columns, options.paint),
+    ...journeys.map((journey) => changeLine(journey, columns, context)),
+  ];
+}
+
+/** What somebody must know who draws conclusions from the figures. */
+function caveats(picture: Picture, options: SummaryOptions): readonly string[] {
+  const { tally, clusters, notes } = picture;
+  const inexact =
+    tally.inexact === 0
+      ? []
+      : [
+          `${counted(tally.inexact, "change")} with an unknown start time: not in the numbers above. ` +
+            "Causes: the change began before watch started; it came from a list; the watch was less " +
+            "than 2 s old or was behind",
+        ];
+  const troubled = clusters.flatMap((one) => {
+    const { text, tone } = conditionOf(one, picture);
+    return tone === "plain" ? [] : [`${visible(one.cluster)}: ${text}`];
+  });
+  const lost = clusters.flatMap((one) => one.lost.map(({ sentence }) => visible(sentence)));
+  const all = [...inexact, ...lost, ...troubled, ...notes.map(visible)];
+  if (all.length === 0) return [];
+  return [
+    "",
+    options.paint.strong("Notes"),
+    ...all.flatMap((text) => paragraph(text, options, "· ")),
+  ];
+}
+
+function paragraph(text: string, { width }: SummaryOptions, first = ""): readonly string[] {
+  return wrapText(text, { width, first, rest: " ".repeat(first.length) });
+}

@@ -1,0 +1,103 @@
+// What a killed run has left is ended and removed only where it is provably that run's.
+import { expect, test } from "vitest";
+import type { Environment } from "../environment/environment.ts";
+import { simulate } from "../simulation/simulation.ts";
+import { makeRunFolder } from "./run-folder.ts";
+
+const ourPid = 10;
+
+/** A machine whose processes are what its files in /proc say. */
+class Machine {
+  readonly environment: Environment;
+  readonly ended: number[] = [];
+  readonly #alive = new Set<number>();
+
+  constructor(real: Environment) {
+    const isAlive = (pid: number): boolean => this.#alive.has(pid);
+    const kill = (pid: number): void => {
+      this.#alive.delete(pid);
+      this.ended.push(pid);
+    };
+    const processes = { ...real.processes, pid: ourPid, isAlive, kill } as Environment["processes"];
+    this.environment = { ...real, processes };
+  }
+
+  async runs(pid: number, startedAt: number, command = "node up"): Promise<void> {
+    const { files } = this.environment;
+    this.#alive.add(pid);
+    await files.makeDirectory(`/proc/${pid}`);
+    const before = Array.from({ length: 18 }, () => "0").join(" ");
+    await files.write(`/proc/${pid}/stat`, `${pid} (no) de) S ${before} ${startedAt} 0`);
+    await files.write(`/proc/${pid}/cmdline`, command.replaceAll(" ", "\0"));
+  }
+
+  /** Another run makes its folder as we do. */
+  async folderOf(pid: number): Promise<string> {
+    const { processes } = this.environment;
+    const its = { ...this.environment, processes: { ...processes, pid } };
+    return (await makeRunFolder(its)).folder;
+  }
+
+  async hasProxy(folder: string, pid: number): Promise<void> {
+    const { files } = this.environment;
+    await files.makeDirectory(`${folder}/lockstep-1`);
+    await files.write(`${folder}/lockstep-1/nginx.pid`, `${pid}\n`);
+  }
+
+  gone(pid: number): void {
+    this.#alive.delete(pid);
+  }
+}
+
+function onMachine(play: (machine: Machine) => Promise<void>): Promise<void> {
+  return simulate({ seed: 1 }, async (simulation) => {
+    const machine = new Machine(simulation.host("here"));
+    await machine.runs(ourPid, 1);
+    await play(machine);
+  });
+}
+
+test("the nginx and the folder of a killed run go, and that is said", () =>
+  onMachine(async (machine) => {
+    await machine.runs(20, 2);
+    const folder = await machine.folderOf(20);
+    await machine.hasProxy(folder, 21);
+    await machine.runs(21, 3, `nginx: master process nginx -p ${folder}/lockstep-1 -c x`);
+    machine.gone(20);
+    const { cleaned } = await makeRunFolder(machine.environment);
+    expect(cleaned).toBe(
+      `cleaned up after 1 run that had been killed (nginx ended: 1, removed: ${folder})`,
+    );
+    expect(machine.ended).toEqual([21]);
+    expect(await machine.environment.files.kind(folder)).toBeUndefined();
+  }));
+
+test("so does that of a killed run whose pid another process has by now", () =>
+  onMachine(async (machine) => {
+    await machine.runs(20, 2);
+    const folder = await machine.folderOf(20);
+    await machine.runs(20, 7, "somebody else");
+    expect((await makeRunFolder(machine.environment)).cleaned).toContain(folder);
+    expect(machine.ended).toEqual([]);
+  }));
+
+test("an nginx with another prefix that has the pid by now is left alone", () =>
+  onMachine(async (machine) => {
+    await machine.runs(20, 2);
+    const folder = await machine.folderOf(20);
+    await machine.hasProxy(folder, 21);
+    await machine.runs(21, 3, "nginx: master process nginx -p /etc/nginx -c x");
+    machine.gone(20);
+    expect((await makeRunFolder(machine.environment)).cleaned).toContain("nginx ended: 0");
+    expect(machine.ended).toEqual([]);
+  }));
+
+test("a run that goes on keeps all it has", () =>
+  onMachine(async (machine) => {
+    await machine.runs(20, 2);
+    const folder = await machine.folderOf(20);
+    await machine.hasProxy(folder, 21);
+    await machine.runs(21, 3, `nginx: master process nginx -p ${folder}/lockstep-1 -c x`);
+    expect((await makeRunFolder(machine.environment)).cleaned).toBeUndefined();
+    expect([machine.ended, await machine.environment.files.kind(folder)]).toEqual([[], "folder"]);
+  }));

@@ -1,0 +1,131 @@
+// The charts that most incidents share: how late each change was at each hop, and how many requests
+// were lost until when. All on the time of the stage. Pure.
+import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import type { Journey } from "../../timeline/journey.ts";
+import type { Direction, Hop } from "../../timeline/witness.ts";
+import type { SideName } from "../comparison/side.ts";
+import { lossOf, type Tally } from "../traffic/tally.ts";
+import type { TrafficResult } from "../traffic/traffic-result.ts";
+import type { Measure, Series } from "./incident.ts";
+import { longestLagMs } from "./shop-observer.ts";
+
+/** One instant on both clocks: the observer's and the stage's. */
+export interface SameInstant {
+  readonly observer: MonotonicMs;
+  readonly stageMs: number;
+}
+
+const sides: readonly SideName[] = ["stock", "lockstep"];
+
+/** When each change began, and its lag at `published` and at the replicas of both sides. */
+export function lagSeries(journeys: readonly Journey[], instant: SameInstant): readonly Series[] {
+  const lags = (hop: Hop, witnesses: string) =>
+    journeys
+      .flatMap(({ origin, hops }) =>
+        hops.flatMap(({ hop: at, witness, state }) =>
+          at === hop && witness.startsWith(witnesses) && state.type === "shown"
+            ? [[stageMs(origin.at, instant), state.lagMs] as const]
+            : [],
+        ),
+      )
+      .sort(byTime);
+  return [
+    { id: "lag-published", text: "published", unit: "ms", points: lags("published", "") },
+    ...sides.map(
+      (side): Series => ({
+        id: `lag-routed-${side}`,
+        text: "routed",
+        unit: "ms",
+        side,
+        points: lags("routed", `${side}-`),
+      }),
+    ),
+  ];
+}
+
+/** How many were lost until each moment, by when their clients knew. */
+export function lostSeries(
+  results: readonly TrafficResult[],
+  instant: SameInstant,
+): readonly Series[] {
+  return sides.map((side) => {
+    const own = results
+      .filter(({ entry }) => entry === side)
+      .map((result) => [stageMs(result.doneAt, instant), lossOf(result)] as const)
+      .sort(byTime);
+    let lost = 0;
+    const points = own.map(([atMs, loss]) => {
+      lost += loss === undefined ? 0 : 1;
+      return [atMs, lost] as const;
+    });
+    return { id: `lost-${side}`, text: "requests lost", unit: "requests", side, points };
+  });
+}
+
+function stageMs(at: MonotonicMs, instant: SameInstant): number {
+  return instant.stageMs - elapsedMs(at, instant.observer);
+}
+
+function byTime(one: readonly [number, unknown], other: readonly [number, unknown]): number {
+  return one[0] - other[0];
+}
+
+/**
+ * What a change takes in quiet times: some messages of a network of milliseconds, and a push; in real
+ * time on a machine that is busy with everything else some hundred. Stock takes seconds.
+ */
+const quietLagMs = 500;
+
+/** The longest of all replicas of a side. */
+export function lagMeasure(journeys: readonly Journey[], direction: Direction): Measure {
+  const routed = (side: SideName) =>
+    longestLagMs(journeys, { direction, hop: "routed", witnesses: `${side}-` });
+  const lockstep = routed("lockstep");
+  return {
+    id: `longest-${direction}-lag-at-routed`,
+    text: `slowest ${direction === "leave" ? "removal" : "addition"} at a proxy`,
+    unit: "ms",
+    stock: routed("stock"),
+    lockstep,
+    goal: "as in quiet times",
+    held: lockstep !== undefined && lockstep <= quietLagMs,
+    ...(direction === "leave" && { isHeadline: true }),
+  };
+}
+
+/** All over the same requests. */
+export function requestMeasures({
+  stock,
+  lockstep,
+}: Readonly<Record<SideName, Tally>>): readonly Measure[] {
+  return [
+    {
+      id: "requests-sent",
+      text: "requests sent",
+      unit: "requests",
+      stock: stock.requests,
+      lockstep: lockstep.requests,
+      goal: undefined,
+      held: true,
+    },
+    {
+      id: "requests-to-dead",
+      text: "requests to dead pods",
+      unit: "requests",
+      stock: stock.sentToDead,
+      lockstep: lockstep.sentToDead,
+      goal: undefined,
+      held: true,
+    },
+    {
+      id: "requests-lost",
+      text: "requests lost",
+      unit: "requests",
+      stock: stock.lost,
+      lockstep: lockstep.lost,
+      goal: "none",
+      held: lockstep.lost === 0,
+      isHeadline: true,
+    },
+  ];
+}
