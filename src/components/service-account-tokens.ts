@@ -26,10 +26,7 @@ export interface TokenKey {
   readonly publicKey: KeyObject;
 }
 
-/**
- * The key that everybody who knows the secret of a cluster can make again, so that its servers and
- * its controllers need not hand it around.
- */
+/** Derived from the secret of a cluster, so that its servers and controllers need not exchange it. */
 export function tokenKey(secret: string): TokenKey {
   const scalar = createHash("sha256").update(`service-account key ${secret}`).digest();
   const ecdh = createECDH(curve);
@@ -99,7 +96,7 @@ export function discoveryDocument(issuer: string, server: string): object {
   };
 }
 
-/** What `/openid/v1/jwks` says: with it anybody can verify a token. */
+/** The answer of `/openid/v1/jwks`: with it a token can be verified. */
 export function keySet({ id, publicKey }: TokenKey): object {
   const { kty, crv, x, y } = publicKey.export({ format: "jwk" });
   return { keys: [{ use: "sig", kty, kid: id, crv, alg: algorithm, x, y }] };

@@ -22,7 +22,7 @@ import type { LabEnvironment } from "./lab-environment.ts";
 import { servedKinds } from "./served-kinds.ts";
 import { type ProfileName, profileNamed } from "./versions/profiles.ts";
 
-/** What a server is: plain data, so that another process can be told. */
+/** The settings of a server: plain data for another process. */
 export interface ServerPlan {
   /** `lab-1`, `lab-1-server-2`. */
   readonly name: string;

@@ -1,5 +1,5 @@
-// The machines of a cluster: nodes that run pods, each with credentials of its own, and those the
-// control plane is said to run on, which only have to be heard of. Nothing outlives `run`.
+// The machines of a cluster: nodes that run pods, each with its own credentials, and nodes of the
+// control plane, which only send heartbeats. Nothing outlives `run`.
 import { setMaxListeners } from "node:events";
 import type { User } from "../apiserver/http/authentication.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
@@ -61,8 +61,8 @@ export class Machines {
   }
 
   /**
-   * Takes a machine out of the cluster that nobody stops: its credentials are taken no longer and
-   * its Node is deleted. Its kubelet and its containers run on.
+   * Removes a machine from the cluster without stopping it: its credentials are revoked and its Node is
+   * deleted. Its kubelet and its containers continue to run.
    */
   async expel(node: string): Promise<void> {
     const { cluster, access, tokens } = this.#options;

@@ -1,6 +1,6 @@
-// What the API servers of a version serve, and how they store it where that differs: an old server
-// has no EndpointSlices, and up to 1.17.12 it packs and sorts the subsets of Endpoints anew. A kind
-// that no controller of the lab would run can be listed, which kubectl does by itself, and not made.
+// The kinds that API servers of a version serve, and how they store them where that differs: an old
+// server has no EndpointSlices, and up to 1.17.12 it packs and sorts the subsets of Endpoints. A kind
+// that no controller of the lab runs can be listed, which kubectl does by itself, but not created.
 import { ApiError } from "../apiserver/api-error.ts";
 import { allKinds } from "../apiserver/kinds/all-kinds.ts";
 import { qualifiedResource, type ResourceKind } from "../apiserver/kinds/resource-kind.ts";

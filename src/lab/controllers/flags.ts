@@ -23,7 +23,7 @@ export interface ControllerFlags {
   readonly "min-resync-period": number;
   /** How often nodes are looked at. */
   readonly "node-monitor-period": number;
-  /** How long a node that was heard of may be silent. */
+  /** Time without a heartbeat until a node is lost. */
   readonly "node-monitor-grace-period": number;
   /** How long a new node may be. */
   readonly "node-startup-grace-period": number;

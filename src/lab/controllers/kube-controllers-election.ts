@@ -1,6 +1,5 @@
-// Which of several controller managers works: the one that holds the lock in kube-system. The kind
-// of lock is that of `--leader-elect-resource-lock`. A process that loses the lock ends, as the real
-// one does; to start it again is for whoever runs it.
+// The election among controller managers: the holder of the lock in kube-system works. The kind of lock
+// is that of `--leader-elect-resource-lock`. A process that loses the lock ends, as the real one does.
 import { Gauge, type Registry } from "prom-client";
 import type { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";

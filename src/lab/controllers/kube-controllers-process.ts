@@ -1,6 +1,5 @@
-// One controller manager as a process that somebody looks after: started again with other flags when
-// asked, and started again by itself when it ended because it lost the lock. Its log goes on through
-// all of that; its metrics begin anew each time.
+// One controller manager as a supervised process. It is started again with other flags on request, and
+// by itself when it ended because it lost the lock. Its log continues; its metrics start from zero.
 import { Registry } from "prom-client";
 import type { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";

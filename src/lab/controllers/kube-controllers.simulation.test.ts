@@ -1,5 +1,5 @@
-// Chance changes services, workloads and pods; when it is quiet again, what is published must be
-// what the pure functions say of the final state, and nobody may write any more.
+// Services, workloads and pods change at random. Afterwards the published objects must equal the
+// result of the pure functions for the final state, and no controller may write any more.
 import { expect } from "vitest";
 import {
   type ControllerWorld,
@@ -104,7 +104,7 @@ async function randomChange(world: ControllerWorld): Promise<void> {
   await pick(acts)?.();
 }
 
-/** A rollout does not go on past a pod that chance made unready and nobody makes ready again. */
+/** A rollout does not continue past a pod that was made unready at random and stays so. */
 async function makeReady({ list, call }: ControllerWorld): Promise<void> {
   for (const { metadata } of await list(podsPath)) {
     const body = { status: { conditions: [readyCondition(true)] } };

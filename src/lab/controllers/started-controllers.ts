@@ -2,7 +2,7 @@
 // names they have since 1.27. Each is started with a client of its own.
 import type { TokenKey } from "../../components/service-account-tokens.ts";
 import type { ClientFactor, Profile } from "../versions/profile.ts";
-import { runRootCaPublisher, runServiceAccountController } from "./access/kept-objects.ts";
+import { runRootCaPublisher, runServiceAccountController } from "./access/namespace-objects.ts";
 import { runRoleAggregation } from "./access/role-aggregation.ts";
 import { runTokenSecrets } from "./access/token-secrets.ts";
 import { type ControllerOptions, controllerQueue } from "./controller.ts";

@@ -132,7 +132,7 @@ it("pauses and resumes its heartbeat while the pods run on and are reported", ()
     expect((await leaseSpec(world))["renewTime"]).not.toBe(renewTime);
   }));
 
-it("makes its Lease anew when somebody deleted it", () =>
+it("creates its Lease again after it was deleted", () =>
   inKubeletWorld(async (world) => {
     await world.simulation.sleep(5_000);
     await world.call("DELETE", leasePath);
@@ -150,7 +150,7 @@ it("does not register again a node that was deleted, and runs its pods on", () =
     expect(await ask("10.9.0.2")).toMatchObject({ uid });
   }));
 
-it("vanishes with its listeners and heartbeats, and tells nobody", () =>
+it("vanishes with its listeners and heartbeats, without a write", () =>
   inKubeletWorld(async (world) => {
     const { simulation, kubelet, createPod, timelineOf, ledger, ask } = world;
     await createPod("web");

@@ -89,7 +89,7 @@ export class Kubelet {
     return runner !== undefined;
   }
 
-  /** The machine is gone: no heartbeat, no listener, and nobody is told. Idempotent. */
+  /** The machine is gone: no heartbeat, no listener, and no write. Idempotent. */
   async vanish(): Promise<void> {
     this.#vanishing.abort(new Error(`the node ${this.#options.node} is gone`));
     await this.#cutPods();
@@ -111,8 +111,8 @@ export class Kubelet {
   }
 
   /**
-   * The API server takes its credentials no longer: the kubelet hears of nothing any more and asks
-   * in vain, and its pods run on, whatever becomes of their objects.
+   * The API server refuses its credentials: the kubelet receives no events, its requests fail, and its
+   * pods continue to run without regard to their objects.
    */
   async stray(): Promise<void> {
     const signal = this.#vanishing.signal;

@@ -150,7 +150,7 @@ export interface ClientFactor {
 /** How the controllers record events: client-go tools/record of the version. */
 export interface EventRules {
   readonly lines: EventLines;
-  /** Of one object a source tells only so much. */
+  /** Whether the Events of one source about one object are limited. */
   readonly limits: boolean;
   /** Events name who reports them beside their source. */
   readonly namesReporter: boolean;

@@ -77,7 +77,7 @@ export async function runEndpointSliceController(
   await events.settled();
 }
 
-/** Counts the nodes anew, once for all that changed together, and has services look who depend on it. */
+/** Counts the nodes once for all that changed together, and enqueues the services that depend on it. */
 function watchNodes(
   { informers, timers }: ControllerOptions,
   queue: Workqueue,

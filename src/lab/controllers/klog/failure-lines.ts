@@ -1,5 +1,5 @@
-// What a controller of the structured era logs of a key that failed: a line at each retry, and when
-// it gives up one of its own and one of the library that takes errors nobody else does.
+// The structured log lines about a failed key: one at each retry, and two when the key is dropped, of
+// the controller and of runtime.HandleError.
 
 import { structured } from "../../../components/klog.ts";
 import type { FailureLines } from "../../versions/profile.ts";

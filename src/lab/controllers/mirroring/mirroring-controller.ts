@@ -84,7 +84,7 @@ function listen(
   });
 }
 
-/** The keys of services whose copied slices somebody else changed. */
+/** The keys of services whose copied slices another writer changed. */
 function concerned(change: Change<WholeObject>, tracker: SliceTracker): readonly string[] {
   const { type, object } = change;
   const key = serviceKeyOf(object.metadata);

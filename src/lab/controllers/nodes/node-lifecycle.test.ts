@@ -30,7 +30,7 @@ const versions = isThorough(process.env)
   ? (["1.7", "1.9", "1.17.3"] as const)
   : (["1.17.3"] as const);
 
-/** Three nodes with a pod each; the first has been heard of a moment before. */
+/** Three nodes with a pod each; the first has just reported. */
 function inCluster(profile: ProfileName, run: (world: World) => Promise<void>): Promise<void> {
   return simulate({ seed: 1 }, async (simulation) => {
     const user = simulation.host("user");
@@ -188,7 +188,7 @@ describe.runIf(isThorough(process.env))("a node that dies", () => {
       expect((await podsOnNode()).map(isDeleted)).toEqual([false]);
       await simulation.sleep((late - early - 245 + 10) * 1_000);
       expect((await podsOnNode()).map(isDeleted)).toEqual([true]);
-      // Another runs elsewhere by now, and nobody is left to end this one.
+      // Another pod runs elsewhere by now, and no kubelet is left to end this one.
       expect((await list("/api/v1/namespaces/default/pods")).length).toBe(4);
       await simulation.sleep(120_000);
       expect((await podsOnNode()).length).toBe(1);
