@@ -1,11 +1,11 @@
 import { expect, it } from "vitest";
+import { type RoutedWorld, withProxy } from "../../../tests/observer/routed-world.ts";
 import type { Listener } from "../../environment/network.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { Timeline } from "../../timeline/timeline.ts";
 import { RoutedWitness } from "../routed-witness.ts";
 import { readProxyAddress } from "./proxy-address.ts";
 import { proxySource } from "./proxy-sources.ts";
-import { type RoutedWorld, withProxy } from "./routed-world.contract.ts";
 
 /** Backends by name, as ingress-nginx's controller hands them over. */
 type Handed = Readonly<Record<string, readonly string[]>>;

@@ -1,10 +1,10 @@
 import { Registry } from "prom-client";
 import { expect, it } from "vitest";
+import { type RoutedWorld, withProxy } from "../../../tests/observer/routed-world.ts";
 import type { ServiceTruth } from "../../decide/truth/truth.ts";
 import type { Listener } from "../../environment/network.ts";
 import { maxEntriesKept, RoutedJournal } from "../../ingress/routed-journal.ts";
 import { startStatusServer } from "../../ingress/status-server.ts";
-import { type RoutedWorld, withProxy } from "./routed-world.contract.ts";
 
 const port = "shop/web:80";
 const other = "shop/web:443";

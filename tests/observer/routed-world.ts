@@ -1,12 +1,12 @@
 // Fixtures for tests of the readers: a machine with a proxy's listener, one with an observer, and
 // the witness's reports as text. Times count from the start.
-import type { Environment } from "../../environment/environment.ts";
-import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import type { Observation, ObservationSink } from "../../timeline/observation.ts";
-import { RoutedWitness } from "../routed-witness.ts";
-import { readProxyAddress } from "./proxy-address.ts";
-import type { ProxySource } from "./proxy-source.ts";
-import { type ProxySourceSettings, proxySource } from "./proxy-sources.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import { readProxyAddress } from "../../src/observe/routed/proxy-address.ts";
+import type { ProxySource } from "../../src/observe/routed/proxy-source.ts";
+import { type ProxySourceSettings, proxySource } from "../../src/observe/routed/proxy-sources.ts";
+import { RoutedWitness } from "../../src/observe/routed-witness.ts";
+import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
+import type { Observation, ObservationSink } from "../../src/timeline/observation.ts";
 
 export interface RoutedWorld {
   readonly simulation: Simulation;
