@@ -17,7 +17,8 @@ import type { Timers } from "../environment/timers.ts";
 import { AccessControl } from "./access/access-control.ts";
 import type { AuthorizationMode } from "./access/authorizer.ts";
 import { ApiError } from "./api-error.ts";
-import { FieldManagement, type TrackFrom } from "./apply/field-management.ts";
+import type { TrackFrom } from "./apply/field-ownership.ts";
+import { FieldTracking } from "./apply/field-tracking.ts";
 import { auditIds } from "./audit/audit-ids.ts";
 import { CustomResources } from "./custom/custom-resources.ts";
 import { customResourceDefinitionKind } from "./custom/definition-kind.ts";
@@ -162,9 +163,9 @@ export class ApiServer {
     this.#openApi = new OpenApi(options);
     const podLogs = options.podLogs ?? noPodLogs;
     const trackFrom = options.trackFieldsFrom ?? "first-apply";
-    const fieldManagement = new FieldManagement({ clock, kinds: this.#kinds, trackFrom });
+    const fieldTracking = new FieldTracking({ clock, kinds: this.#kinds, trackFrom });
     this.#resources = new ResourceHandler({
-      fieldManagement,
+      fieldTracking,
       backend: this.#backend,
       podLogs,
       access: this.#access,

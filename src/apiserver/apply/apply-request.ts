@@ -21,9 +21,8 @@ import type { RequestContext } from "../verbs/request-context.ts";
 import { scaleKind, updateScale } from "../verbs/scale.ts";
 import { checkNameInBody } from "../verbs/status-answer.ts";
 import { updateObject } from "../verbs/update.ts";
-import { type FieldManagement, ownedScaleOf } from "./field-management.ts";
 import { type ApplyResult, gvkText, objectText } from "./field-ownership.ts";
-import { parentManagedFields } from "./scale-fields.ts";
+import { type FieldTracking, ownedScaleOf, parentManagedFields } from "./field-tracking.ts";
 
 export const applyMediaType = "application/apply-patch+yaml";
 
@@ -39,18 +38,18 @@ export interface AppliedObject {
   readonly warnings: readonly string[];
 }
 
-/** How often it starts over because the object appeared or vanished in between. */
+/** Attempts, while other clients create or delete the object at the same time. */
 const maxTries = 5;
 
 export async function applyConfiguration(
   backend: Backend,
   context: RequestContext,
-  management: FieldManagement,
+  tracking: FieldTracking,
   { route, request, options }: ApplyCall,
 ): Promise<AppliedObject> {
   const { manager, isForced, validation } = options;
   const { configuration, repeatedLines } = parseConfiguration(await readBody(request));
-  const application = new Application(backend, context, management, {
+  const application = new Application(backend, context, tracking, {
     manager,
     isForced,
     route,
@@ -75,18 +74,18 @@ interface ApplicationOptions {
 class Application {
   readonly #backend: Backend;
   readonly #context: RequestContext;
-  readonly #management: FieldManagement;
+  readonly #tracking: FieldTracking;
   readonly #options: ApplicationOptions;
 
   constructor(
     backend: Backend,
     context: RequestContext,
-    management: FieldManagement,
+    tracking: FieldTracking,
     options: ApplicationOptions,
   ) {
     this.#backend = backend;
     this.#context = context;
-    this.#management = management;
+    this.#tracking = tracking;
     this.#options = options;
   }
 
@@ -149,7 +148,7 @@ class Application {
     };
     return updateScale(this.#backend, context, { kind, namespace, name }, (_, object) => {
       const live = ownedScaleOf(kind, object);
-      result = this.#management.ofScale().apply({ live, applied, manager, isForced });
+      result = this.#tracking.ofScale().apply({ live, applied, manager, isForced });
       this.#options.checkApplied();
       checkNameInBody(result.object, name);
       return conform(scaleKind.schema, result.object).value;
@@ -158,7 +157,7 @@ class Application {
 
   #apply(live: KubeObject | undefined): ApplyResult {
     const { route, configuration: applied, manager, isForced } = this.#options;
-    const fields = this.#management.of(route.kind, route.subresource ?? "");
+    const fields = this.#tracking.of(route.kind, route.subresource ?? "");
     const result = fields.apply({ live, applied, manager, isForced });
     this.#options.checkApplied();
     return result;
@@ -225,7 +224,7 @@ function uidWithoutObject(kind: ResourceKind, name: string, uid: string): ApiErr
   );
 }
 
-/** The real server finds it twice: among the checks of all objects and of this kind. */
+/** The real server reports it twice: its checks of all objects and of this kind find it. */
 function refuseOtherUid(kind: ResourceKind, object: KubeObject, current: KubeObject): void {
   const { uid = "" } = object.metadata;
   const errors = new FieldErrors();

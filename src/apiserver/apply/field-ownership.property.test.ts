@@ -38,11 +38,9 @@ const type = structuralType({
 const identity = { apiVersion: "example.com/v1", kind: "Thing", metadata: { name: "a" } };
 const noFields = new FieldSet();
 const ownership = new FieldOwnership({
-  rules: {
-    apiVersion: identity.apiVersion,
-    typeAt: (version) => (version === identity.apiVersion ? type : undefined),
-    resetFields: () => noFields,
-  },
+  apiVersion: identity.apiVersion,
+  typeAt: (version) => (version === identity.apiVersion ? type : undefined),
+  resetFields: () => noFields,
   kind: identity.kind,
   subresource: "",
   empty: () => ({ apiVersion: identity.apiVersion, kind: identity.kind }),

@@ -26,16 +26,17 @@ import { fieldSetOf, ListItemError } from "./typed-value.ts";
 import { FieldConflicts, Updater, type UpdaterOptions } from "./updater.ts";
 import { validate } from "./validate.ts";
 
-export interface FieldOwnershipOptions {
-  readonly rules: UpdaterOptions;
+/** Fields have owners from the object's creation, or only from its first apply. */
+export type TrackFrom = "creation" | "first-apply";
+
+export interface FieldOwnershipOptions extends UpdaterOptions {
   readonly kind: string;
   /** "" is the object itself. */
   readonly subresource: string;
   /** An object without any field set by a client. */
   readonly empty: () => JsonObject;
   readonly clock: Clock;
-  /** Fields have owners from the object's creation, or only from its first apply. */
-  readonly trackFrom: "creation" | "first-apply";
+  readonly trackFrom: TrackFrom;
 }
 
 /** `live` is undefined if the object is new. */
@@ -75,7 +76,7 @@ export class FieldOwnership {
 
   constructor(options: FieldOwnershipOptions) {
     this.#options = options;
-    this.#updater = new Updater(options.rules);
+    this.#updater = new Updater(options);
   }
 
   /** `managedFields` after an ordinary write. Never refuses: malformed entries are dropped. */
@@ -167,7 +168,7 @@ export class FieldOwnership {
   #lastAppliedFields(live: JsonObject): FieldSet | undefined {
     const lastApplied = parse(textAt(live, "metadata", "annotations", lastAppliedAnnotation));
     const apiVersion = textAt(lastApplied, "apiVersion");
-    if (!isJsonObject(lastApplied) || apiVersion !== this.#options.rules.apiVersion) {
+    if (!isJsonObject(lastApplied) || apiVersion !== this.#options.apiVersion) {
       return undefined;
     }
     const { type } = this.#updater;
@@ -178,9 +179,9 @@ export class FieldOwnership {
 
   /** The checks of the real server, in its order and with its messages. */
   #refuseInvalid(applied: JsonObject): void {
-    const { rules, kind } = this.#options;
+    const { apiVersion, kind } = this.#options;
     const given = gvkText(textAt(applied, "apiVersion"), textAt(applied, "kind"));
-    if (given !== gvkText(rules.apiVersion, kind)) {
+    if (given !== gvkText(apiVersion, kind)) {
       throw badRequest(`invalid object type: ${given}`);
     }
     if (Array.isArray(valueAt(applied, "metadata", "managedFields"))) {
@@ -194,11 +195,11 @@ export class FieldOwnership {
   }
 
   #entry(manager: string, operation: Operation): ManagedFieldsEntry {
-    const { rules, subresource } = this.#options;
+    const { apiVersion, subresource } = this.#options;
     return {
       manager: manager === "" ? "unknown" : manager,
       operation,
-      apiVersion: rules.apiVersion,
+      apiVersion,
       subresource,
       time: undefined,
       fields: new FieldSet(),

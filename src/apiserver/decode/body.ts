@@ -1,6 +1,5 @@
-// Request bodies: bytes within a bound, a media type that is understood, and JSON, YAML or protobuf
-// inside; all become one parsed document. Everything wrong with them is an `ApiError` worded as the
-// real server does.
+// Request bodies: a bounded number of bytes that hold JSON, YAML or protobuf, by media type. Problems
+// are `ApiError`s with the messages of the real server.
 import type { Headers, IncomingRequest } from "../../environment/network.ts";
 import { jsonNestingProblem } from "../../kube/yaml/nesting.ts";
 import { parseYaml, YamlProblem } from "../../kube/yaml/yaml-document.ts";
@@ -8,8 +7,7 @@ import { ApiError } from "../api-error.ts";
 import { isJsonObject } from "../kinds/fields.ts";
 import { goJsonType } from "./go-format.ts";
 import { jsonSyntaxProblem } from "./json-scanner.ts";
-import { decodeProtobuf } from "./protobuf.ts";
-import { ProtobufError } from "./protobuf-wire.ts";
+import { decodeProtobuf, ProtobufError } from "./protobuf.ts";
 import type { ExpectedKind } from "./request-object.ts";
 
 /** The real server's limit for one request. */
@@ -21,12 +19,12 @@ const documentTypes = [
   "application/vnd.kubernetes.protobuf",
 ];
 
-/** How much is read and thrown away of a body that is too large, so that its sender hears why. */
+/** A body that is too large is read up to this bound, so that its sender receives the answer. */
 const drainMaxBytes = 2 * bodyMaxBytes;
 
 export async function readBody(request: IncomingRequest): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  // To stop reading is to hang up. One that says beforehand that it is far too large is not begun.
+  // A body that announces far too many bytes is not read at all, which closes the connection.
   if (Number(request.headers["content-length"] ?? 0) > drainMaxBytes) throw tooLarge();
   let bytes = 0;
   for await (const chunk of request.body) {
@@ -48,21 +46,20 @@ function tooLarge(): ApiError {
   return new ApiError(413, "RequestEntityTooLarge", message);
 }
 
-/** The media type without parameters, in lower case; "" when the header is absent. */
+/** The media type without parameters, in lower case; "" without the header. */
 export function mediaType(headers: Headers): string {
   return (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
-/** What a body holds, and what of it the document alone does not show. */
 export interface ParsedBody {
   readonly document: unknown;
-  /** Its text, where a key may still be seen to occur twice; absent for bodies that are no JSON. */
+  /** The text of a JSON body, which may repeat keys that the document has once. */
   readonly json?: string;
-  /** Where a YAML body sets a key twice: `line 3: key "name" already set in map`. */
+  /** Repeated keys of a YAML body: `line 3: key "name" already set in map`. */
   readonly repeatedLines: readonly string[];
 }
 
-/** The document in a body, in the format its media type names; JSON when it names none. */
+/** Without a media type the body is JSON. */
 export function parseDocumentBody(body: Buffer, type: string, expected: ExpectedKind): ParsedBody {
   switch (type) {
     case "":
@@ -90,7 +87,7 @@ export function badRequest(message: string): ApiError {
   return new ApiError(400, "BadRequest", message);
 }
 
-/** A body in which not even a kind can be found. */
+/** A body without a readable kind. */
 export function unrecognized(expectedKind: string, problem: string, body: Buffer): ApiError {
   return badRequest(
     `the object provided is unrecognized (must be of type ${expectedKind}): ` +
@@ -98,7 +95,7 @@ export function unrecognized(expectedKind: string, problem: string, body: Buffer
   );
 }
 
-/** How much of a body that makes no sense is shown. */
+/** The part of the body that the message shows. */
 const summaryMaxBytes = 30;
 
 function summarize(body: Buffer): string {
@@ -110,12 +107,12 @@ function summarize(body: Buffer): string {
   return body.byteLength > summaryMaxBytes ? `${text} ...` : text;
 }
 
-/** What Go's decoder is asked for first of all. */
+/** The type that Go decodes first. */
 const typeMeta =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; ' +
   'Kind string "json:\\"kind,omitempty\\"" }';
 
-/** The document must be an object whose kind and apiVersion, if there are any, are text. */
+/** The document must be an object; kind and apiVersion are optional strings. */
 export function checkTypeMeta(document: unknown, body: Buffer, expectedKind: string): unknown {
   const refuse = (value: unknown, into: string) =>
     unrecognized(

@@ -1,10 +1,10 @@
-// The one form in which objects are stored, and what does not fit it.
+// The form in which objects are stored, and refused values.
 import { describe, expect, test } from "vitest";
 import { conform } from "./conform.ts";
 import { SchemaTypeError } from "./schema-type-error.ts";
 
 describe("conforming", () => {
-  test("drops nulls and unknown fields, orders the rest, and names what it dropped", () => {
+  test("drops nulls and unknown fields, sorts the rest, and reports the unknown fields", () => {
     const { value, unknownFields } = conform("core.v1.Service", {
       spec: {
         type: null,
@@ -27,7 +27,7 @@ describe("conforming", () => {
     expect(unknownFields).toEqual(["other", "spec.ports[0].extra"]);
   });
 
-  test("keeps quantities as text and takes times, numbers or names where they may be", () => {
+  test("keeps quantities as strings, and accepts times, and numbers or names for ports", () => {
     const { value } = conform("core.v1.Pod", {
       metadata: { creationTimestamp: "2026-01-02T03:04:05Z" },
       spec: { containers: [{ resources: { limits: { cpu: 2, memory: "1.5Gi" } } }] },
@@ -39,7 +39,7 @@ describe("conforming", () => {
     });
   });
 
-  test("writes what Go writes for fields that nobody has set", () => {
+  test("sets the zero values that Go always encodes", () => {
     expect(conform("apps.v1.Deployment", {}).value).toEqual({
       metadata: {},
       spec: {
@@ -99,7 +99,7 @@ describe("conforming", () => {
     );
   });
 
-  test("says of a mistyped value what the converter behind strategic patches says", () => {
+  test("has the message of the converter of strategic patches for a mistyped value", () => {
     const conversions = [{ data: { a: 1 } }, { data: "a" }, { metadata: [] }, { immutable: "no" }];
     expect(conversions.map((value) => conversionOf("core.v1.ConfigMap", value))).toEqual([
       "cannot convert int64 to string",

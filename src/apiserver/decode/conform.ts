@@ -1,7 +1,6 @@
-// Brings JSON into the shape of its schema: a new value with known fields only, without nulls and
-// meaningless zeros except those that Go always writes, in one order of fields. Two objects that
-// mean the same thus become the same bytes, which is how an update that changes nothing is
-// recognised, as it is through the Go types of the real server.
+// Conforms JSON to its schema: known fields only, in the order of the schema, without nulls and
+// without zero values except those that Go always encodes. Equal objects thus have equal bytes, so
+// that a no-op update can be detected, as with the Go types of the real server.
 import { isJsonObject, type JsonObject, setField } from "../kinds/fields.ts";
 import { type Schema, schemas, type TypeSchema } from "../kinds/schema.ts";
 import { microTimeLayout, timeLayout, timeProblem } from "./go-time.ts";
@@ -10,7 +9,7 @@ import { mistyped, SchemaTypeError } from "./schema-type-error.ts";
 
 export interface Conformed {
   readonly value: JsonObject;
-  /** Paths of fields that the schema does not have, in the order met. */
+  /** Paths of fields that are not in the schema, in the order of the value. */
   readonly unknownFields: readonly string[];
 }
 
@@ -31,7 +30,7 @@ function conformType(typeName: string, value: unknown, place: Place): JsonObject
     }
   }
   const result: JsonObject = {};
-  // Not over entries: this loop sees every field of every object that is written.
+  // Not Object.entries: this loop runs for every field of every written object.
   for (const field in fields) {
     const schema = fields[field];
     const isAbsent = schema?.omitZero === true && isZero(schema, value[field]);
@@ -158,7 +157,7 @@ function conformBytes(schema: Schema, value: unknown, place: Place): unknown {
 
 const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-/** The first foreign character, or where the group of four begins that is cut short. */
+/** The index of the first invalid character, or of an incomplete group of four. */
 function base64Mistake(text: string): number {
   const [valid = ""] = /^[A-Za-z0-9+/]*/.exec(text) ?? [];
   return valid.length < text.length ? valid.length : text.length - (text.length % 4);
@@ -176,7 +175,7 @@ function expectType(
   return value;
 }
 
-/** An empty value of another type is no zero, and is refused later. */
+/** An empty value of another type is not a zero value; it is refused later. */
 function isZero(schema: Schema, value: unknown): boolean {
   switch (typeof value) {
     case "string":
@@ -194,7 +193,7 @@ function isZero(schema: Schema, value: unknown): boolean {
   }
 }
 
-/** What Go makes of a null inside a list or map. */
+/** The value that Go decodes from a null in a list or map. */
 function zeroValue(schema: Schema): unknown {
   switch (schema.type) {
     case "ref":

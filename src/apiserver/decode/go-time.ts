@@ -1,11 +1,11 @@
-// Times as Go reads them: RFC 3339, and what is said of text that is none.
+// RFC 3339 times, with the messages of Go's parser.
 
 export const timeLayout = "2006-01-02T15:04:05Z07:00";
 export const microTimeLayout = "2006-01-02T15:04:05.000000Z07:00";
 
 const whole = /^(\d{4})-(\d\d)-(\d\d)T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Undefined for a time that can be read. */
+/** Undefined for a valid time. */
 export function timeProblem(text: string, layout: string): string | undefined {
   const [matched, year, month, day] = whole.exec(text) ?? [];
   const isReal = matched !== undefined && !Number.isNaN(Date.parse(text));
@@ -35,7 +35,7 @@ function daysIn(year: number, month: number): number {
 
 interface LayoutElement {
   readonly pattern: RegExp;
-  /** How the layout names it. */
+  /** Its name in the layout. */
   readonly shown: string;
   readonly outOfRange?: (value: number) => boolean;
 }

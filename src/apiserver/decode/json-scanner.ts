@@ -1,6 +1,6 @@
-// Reads JSON text in the order it is written, for what `JSON.parse` does not tell: which keys occur
-// twice, and what is wrong in the words of Go's decoder. Slower than `JSON.parse`, so it is used only
-// once that has failed or once something is known to be odd.
+// Scans JSON text in order, for facts that `JSON.parse` does not report: repeated keys, and syntax
+// errors with the messages of Go's decoder. It is slower than `JSON.parse`, so it runs only when that
+// failed or a key is known to be repeated.
 import { jsonNestingProblem } from "../../kube/yaml/nesting.ts";
 
 export class JsonSyntaxError extends Error {
@@ -8,21 +8,21 @@ export class JsonSyntaxError extends Error {
   readonly code = "JSON_SYNTAX";
 }
 
-/** Called at each key, before its value is read; says whose business the value's own keys are. */
+/** Called at each key or element, before its value is scanned. */
 export type JsonVisitor = {
-  /** The visitor of the value's keys or elements; undefined when nobody asks. */
+  /** Returns the visitor of the value; undefined if its keys are not visited. */
   key?(key: string): JsonVisitor | undefined;
   element?(index: number): JsonVisitor | undefined;
 };
 
-/** Throws a JsonSyntaxError at the first mistake. */
+/** Throws a `JsonSyntaxError` at the first error. */
 export function scanJson(text: string, visitor?: JsonVisitor): void {
   const scanner = new JsonScanner(text);
   scanner.value(visitor);
   scanner.end();
 }
 
-/** What Go's decoder says of text that `JSON.parse` refuses. */
+/** The message of Go's decoder for text that `JSON.parse` refuses. */
 export function jsonSyntaxProblem(text: string): string {
   const tooDeep = jsonNestingProblem(text);
   if (tooDeep !== undefined) return tooDeep;

@@ -1,4 +1,4 @@
-// Which form an Accept header leads to. Each expectation was compared with kube-apiserver 1.36.
+// The form of an answer for an Accept header. Each case was compared with kube-apiserver 1.36.
 import { describe, expect, test } from "vitest";
 import { ApiError } from "../api-error.ts";
 import { negotiate, negotiateRefusal } from "./negotiate.ts";
@@ -71,7 +71,7 @@ describe("an Accept header", () => {
     expect(chosen(accept, "object")).toBe(expected);
   });
 
-  test("is told all that a path can answer with", () => {
+  test("is refused with all media types of the path", () => {
     const stream =
       "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
     expect(chosen("text/html", "list")).toBe(`${noRoute}, ${stream}`);
@@ -85,7 +85,7 @@ describe("an Accept header", () => {
   });
 });
 
-test("a refusal is plain, and indented where the client wanted only something else", () => {
+test("an error is plain, and indented if the client accepts only other forms", () => {
   const pretty = { mediaType: "application/json", pretty: true, conversion: undefined };
   expect(negotiateRefusal(`application/json;${table}`)).toEqual(pretty);
   expect(negotiateRefusal("text/html")).toEqual(pretty);

@@ -1,7 +1,7 @@
-// Which form to answer in, by the client's Accept header: JSON or YAML, and the objects themselves
-// or what they are converted to (`as=Table`). Order, qualities, wildcards and refusals are those of
-// the real server, where a router looks at the bare media types first and the negotiation proper
-// then at their parameters. Protobuf is never written: its clauses are passed over.
+// The form of an answer, from the Accept header: JSON or YAML, and the objects themselves or a
+// conversion (`as=Table`). Order, qualities, wildcards and refusals are those of the real server: a
+// router checks the media types first, then the negotiation checks their parameters. Answers are
+// never protobuf: its clauses are skipped.
 import { ApiError } from "../api-error.ts";
 
 export type AnswerType = "application/json" | "application/yaml";
@@ -14,9 +14,9 @@ export interface Conversion {
 
 export interface Accepted {
   readonly mediaType: AnswerType;
-  /** Indented, for people. */
+  /** Indented. */
   readonly pretty: boolean;
-  /** Undefined: the object as it is. */
+  /** Undefined for the object itself. */
   readonly conversion: Conversion | undefined;
 }
 
@@ -35,7 +35,7 @@ const plainJson: Accepted = {
   conversion: undefined,
 };
 
-/** `asked` says what the path can answer with, which a refusal names. */
+/** `asked` decides the media types of the path, which a refusal lists. */
 export function negotiate(
   accept: string | undefined,
   asked: "object" | "list" | "watch" | "log",
@@ -56,13 +56,13 @@ export function negotiate(
   return accepted;
 }
 
-/** A refusal is not converted; where the client accepts nothing else it gets JSON for people. */
+/** An error is not converted. It is indented JSON if the client accepts only other forms. */
 export function negotiateRefusal(accept: string | undefined): Accepted {
   if (isPlain(accept)) return plainJson;
   return firstAcceptable(accept, { allowConversion: false }) ?? { ...plainJson, pretty: true };
 }
 
-/** Nearly all clients of a busy server; so nothing is parsed for them. */
+/** A fast path: nearly all requests to a busy server. */
 function isPlain(accept: string | undefined): accept is undefined | "" | "application/json" {
   return accept === undefined || accept.trim() === "" || accept === "application/json";
 }
@@ -106,7 +106,7 @@ function firstAcceptable(
   return undefined;
 }
 
-/** A clause without a subtype, or with two, says nothing. */
+/** A clause without a subtype, or with two, is ignored. */
 function parseClause(text: string): readonly Clause[] {
   const [range = "", ...rest] = text.split(";");
   const [type = "", subtype = type.trim() === "*" ? "*" : "", more] = range.trim().split("/");
@@ -122,8 +122,8 @@ function parseClause(text: string): readonly Clause[] {
 }
 
 /**
- * Sorts by insertion as Go does for few elements: the order is none in the mathematical sense, so
- * another way of sorting could prefer another clause. A quality of 0 is the least, not a refusal.
+ * Insertion sort, as in Go for few elements: the comparison is not a consistent order, so another
+ * algorithm could prefer another clause. A quality of 0 is the lowest, not a refusal.
  */
 function byPreference(clauses: readonly Clause[]): readonly Clause[] {
   const sorted: Clause[] = [];
@@ -149,7 +149,7 @@ function matches({ type, subtype }: Clause, mediaType: AnswerType): boolean {
   return subtype === "*" ? mediaType.startsWith(`${type}/`) : mediaType === `${type}/${subtype}`;
 }
 
-/** Whether the parameters that may only have one value have it. */
+/** Parameters with a single allowed value have that value. */
 function isReadable({ parameters }: Clause): boolean {
   return (
     (parameters.get("stream") ?? "watch") === "watch" && (parameters.get("sv") ?? "v1") === "v1"

@@ -1,5 +1,5 @@
-// Requests that nest as deep as they can. Each would otherwise use up the stack, and with it, now
-// and then, the process.
+// Requests with the deepest nesting. Without a limit each could exhaust the stack and end the
+// process.
 import { describe, expect, it } from "vitest";
 import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import {
@@ -34,7 +34,7 @@ describe("JSON text", () => {
 });
 
 describe("YAML text", () => {
-  it("may nest to the limit and no deeper, in whatever way", () => {
+  it("may nest to the limit and no deeper, in every style", () => {
     expect(isYamlTooDeep(`a: ${nested(nestingMax - 10)}`)).toBe(false);
     const indented = Array.from({ length: 600 }, (_, level) => `${" ".repeat(level)}a:\n`).join("");
     for (const text of [nested(deep), "- ".repeat(deep), "? ".repeat(deep), indented]) {
@@ -42,7 +42,7 @@ describe("YAML text", () => {
     }
   });
 
-  it("may be as long as it likes", () => {
+  it("has no limit on its length", () => {
     expect(isYamlTooDeep("- name: a\n  value: '[[[['\n".repeat(1_000))).toBe(false);
   });
 
@@ -77,7 +77,7 @@ describe("a request that nests too deep", () => {
     return [status, Object(json).message];
   };
 
-  it("is refused, whatever its form", () =>
+  it("is refused in every format", () =>
     inApiWorld(async (world) => {
       const { call } = world;
       await call("POST", maps, { metadata: { name: "a" } });
@@ -101,7 +101,7 @@ describe("a request that nests too deep", () => {
       ]);
     }));
 
-  it("is refused when only all its operations together do", () =>
+  it("is refused if only its operations together nest too deep", () =>
     inApiWorld(async (world) => {
       await world.call("POST", maps, { metadata: { name: "a" } });
       const levels = 400;
@@ -126,7 +126,7 @@ function laughs(): string {
   return ["a0: &a0 [x]", ...Array.from({ length: 9 }, (_, level) => line(level + 1))].join("\n");
 }
 
-/** No line nests deep, but each holds the line before it. */
+/** No line nests deep, but each contains the line before it. */
 function chained(): string {
   const line = (level: number) =>
     `a${level}: &a${level} ${nested(200, "[", "]", `*a${level - 1}`)}`;

@@ -1,6 +1,6 @@
-// Where in an object a decoder is. A place knows its parent, and its path is put together only when
-// somebody asks for it: that is when something is wrong, and nearly always nothing is.
-import { embeddedStruct } from "./embedded-structs.ts";
+// The position of a decoder in an object. A place knows its parent; its path is built on demand,
+// because only errors need it.
+import { schemas } from "../kinds/schema.ts";
 
 /** A field of a struct, a key of a map, or an index of a list. */
 type Step = "field" | "key" | "item";
@@ -8,7 +8,7 @@ type Step = "field" | "key" | "item";
 export class Place {
   /** The type whose field is being read. */
   readonly owner: string;
-  /** Paths of fields that the schema does not have, collected on the way; one list for all. */
+  /** Paths of fields that are not in the schema; all places of one object share the list. */
   readonly unknownFields: string[];
   readonly #parent: Place | undefined;
   readonly #step: Step;
@@ -53,7 +53,7 @@ export class Place {
     return parent === "" ? String(this.#name) : `${parent}.${this.#name}`;
   }
 
-  /** As Go's decoder shows it: fields only, with the structs that Go embeds on the way. */
+  /** The path in messages of Go's decoder: fields only, with the structs that Go embeds. */
   get goPath(): string {
     const parent = this.#parent?.goPath ?? "";
     if (this.#step !== "field" || this.#parent === undefined) {
@@ -63,4 +63,24 @@ export class Place {
     const steps = [parent, embedded, String(this.#name)];
     return steps.filter((step) => step !== "").join(".");
   }
+}
+
+/** By the type that embeds it. */
+const embeddedStructs: Readonly<Record<string, string>> = {
+  "core.v1.EphemeralContainer": "EphemeralContainerCommon",
+  "core.v1.Probe": "ProbeHandler",
+  "core.v1.Volume": "VolumeSource",
+  "networking.v1.IngressRule": "IngressRuleValue",
+};
+
+/** In all other types of core. */
+const usualStruct = "LocalObjectReference";
+
+/**
+ * The struct that Go embeds for this field, "" for none. In JSON its fields are those of the outer
+ * type, but Go's decoder names it.
+ */
+function embeddedStruct(owner: string, field: string): string {
+  const depth = schemas[owner]?.fields[field]?.proto?.length ?? 0;
+  return depth < 2 ? "" : (embeddedStructs[owner] ?? usualStruct);
 }

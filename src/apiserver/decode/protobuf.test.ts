@@ -2,8 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { schemas } from "../kinds/schema.ts";
 import { conform } from "./conform.ts";
-import { decodeProtobuf } from "./protobuf.ts";
-import { ProtobufError } from "./protobuf-wire.ts";
+import { decodeProtobuf, ProtobufError } from "./protobuf.ts";
 
 // Bodies as kubectl 1.33 sends them.
 const deployment =
@@ -31,7 +30,7 @@ function decoded(body: string, kind: keyof typeof kinds): object {
 }
 
 describe("a protobuf body", () => {
-  test("holds what the JSON would, without the zeros Go leaves out and with those it means", () => {
+  test("decodes to the JSON form, with the zero values that Go encodes", () => {
     expect(decoded(deployment, "Deployment")).toEqual({
       apiVersion: "apps/v1",
       kind: "Deployment",
@@ -58,7 +57,7 @@ describe("a protobuf body", () => {
     });
   });
 
-  test("holds bytes, and names where numbers may be", () => {
+  test("has bytes, and names or numbers for ports", () => {
     expect(decoded(secret, "Secret")).toEqual({
       apiVersion: "v1",
       kind: "Secret",
@@ -78,7 +77,7 @@ describe("a protobuf body", () => {
     });
   });
 
-  test("holds the options of a deletion", () => {
+  test("has delete options", () => {
     expect(decoded(deleteOptions, "DeleteOptions")).toEqual({
       apiVersion: "v1",
       kind: "DeleteOptions",
@@ -94,14 +93,14 @@ describe("a protobuf body", () => {
     }
   });
 
-  test("of another kind is not read beyond its name", () => {
+  test("of another kind is decoded to its apiVersion and kind only", () => {
     expect(decodeProtobuf(Buffer.from(secret, "base64"), kinds.Service)).toEqual({
       apiVersion: "v1",
       kind: "Secret",
     });
   });
 
-  test("is refused when it is cut short anywhere, or has no envelope", () => {
+  test("is refused if it is truncated at any byte, or has no envelope", () => {
     const whole = Buffer.from(secret, "base64");
     const inner = whole.byteLength - 4;
     for (const length of [0, 3, 8, 20, 30, inner - 1]) {

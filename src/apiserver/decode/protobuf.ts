@@ -1,17 +1,21 @@
-// Kubernetes protobuf bodies, as typed Go clients and `kubectl create` send them: an envelope that
-// names the kind, and the object with fields by number. Decoded to the same JSON a JSON body would
-// hold; conforming it afterwards drops the zero values that protobuf spells out.
+// Kubernetes protobuf bodies, which typed Go clients and `kubectl create` send: an envelope with the
+// kind, and the object with its fields by number. The result is the JSON that a JSON body would have;
+// conforming it later drops the zero values that protobuf contains.
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import { type Schema, schemas } from "../kinds/schema.ts";
-import { ProtobufError, type ProtobufField, readProtobufFields } from "./protobuf-wire.ts";
 import type { ExpectedKind } from "./request-object.ts";
+
+export class ProtobufError extends Error {
+  override readonly name = "ProtobufError";
+  readonly code = "PROTOBUF";
+}
 
 const magic = Buffer.from("k8s\0", "latin1");
 
 /** Numbers of the envelope's fields. */
 const envelope = { typeMeta: 1, raw: 2, apiVersion: 1, kind: 2 };
 
-/** The object with its apiVersion and kind; only these when the kind is not the expected one. */
+/** The object with its apiVersion and kind; only these if the kind is not the expected one. */
 export function decodeProtobuf(body: Buffer, expected: ExpectedKind): JsonObject {
   if (!body.subarray(0, magic.length).equals(magic)) {
     throw new ProtobufError(
@@ -32,7 +36,7 @@ function bytesOf(fields: readonly ProtobufField[], number: number): Buffer {
   return Buffer.isBuffer(value) ? value : Buffer.alloc(0);
 }
 
-/** A field of a type, or a struct that Go embeds there, whose fields are the type's own in JSON. */
+/** A field, or a struct that Go embeds: in JSON its fields are those of the outer type. */
 type Numbered =
   | { readonly name: string; readonly schema: Schema }
   | { readonly embedded: Map<number, Numbered> };
@@ -142,7 +146,7 @@ function decodeIntOrString(fields: readonly ProtobufField[]): number | string {
   return isText ? bytesOf(fields, 3).toString("utf8") : Number(numberOf(fields, 2));
 }
 
-/** Null for the zero time, which Go writes as nothing at all. */
+/** Null for the zero time, which has no fields. */
 function decodeTime(fields: readonly ProtobufField[], type: "time" | "microTime"): string | null {
   if (fields.length === 0) {
     return null;
@@ -173,4 +177,79 @@ function expectNumber(value: ProtobufField["value"]): bigint {
     throw new ProtobufError("bytes where a number should be");
   }
   return value;
+}
+
+/** The wire format: a message is a sequence of numbered fields, each a number or bytes. */
+export interface ProtobufField {
+  readonly number: number;
+  /** A varint as a signed 64-bit number, or bytes that are shared with the message. */
+  readonly value: bigint | Buffer;
+}
+
+/** In the order of the message; a field may be repeated. */
+export function readProtobufFields(message: Buffer): readonly ProtobufField[] {
+  const fields: ProtobufField[] = [];
+  let offset = 0;
+  while (offset < message.byteLength) {
+    const tag = readVarint(message, offset);
+    const number = Number(tag.value >> 3n);
+    const { value, next } = readValue(message, tag.next, Number(tag.value & 7n));
+    fields.push({ number, value });
+    offset = next;
+  }
+  return fields;
+}
+
+const wireVarint = 0;
+const wireFixed64 = 1;
+const wireBytes = 2;
+const wireFixed32 = 5;
+
+function readValue(
+  message: Buffer,
+  offset: number,
+  wireType: number,
+): { value: bigint | Buffer; next: number } {
+  switch (wireType) {
+    case wireVarint: {
+      const { value, next } = readVarint(message, offset);
+      return { value: BigInt.asIntN(64, value), next };
+    }
+    case wireFixed64:
+      return { value: slice(message, offset, 8), next: offset + 8 };
+    case wireFixed32:
+      return { value: slice(message, offset, 4), next: offset + 4 };
+    case wireBytes: {
+      const length = readVarint(message, offset);
+      const size = Number(length.value);
+      return { value: slice(message, length.next, size), next: length.next + size };
+    }
+    default:
+      throw new ProtobufError(`unknown wire type ${wireType} at byte ${offset}`);
+  }
+}
+
+/** A 64-bit number has at most ten bytes of seven bits. */
+const varintMaxBytes = 10;
+
+function readVarint(message: Buffer, offset: number): { value: bigint; next: number } {
+  let value = 0n;
+  for (let index = 0; index < varintMaxBytes; index++) {
+    const byte = message[offset + index];
+    if (byte === undefined) {
+      throw new ProtobufError("unexpected end of the message");
+    }
+    value |= BigInt(byte & 0x7f) << BigInt(7 * index);
+    if (byte < 0x80) {
+      return { value, next: offset + index + 1 };
+    }
+  }
+  throw new ProtobufError(`a number at byte ${offset} is longer than 64 bits`);
+}
+
+function slice(message: Buffer, offset: number, size: number): Buffer {
+  if (offset + size > message.byteLength) {
+    throw new ProtobufError("unexpected end of the message");
+  }
+  return message.subarray(offset, offset + size);
 }

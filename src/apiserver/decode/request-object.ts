@@ -1,5 +1,5 @@
-// The object in a request's body, checked against the schema of the kind the path names. What to do
-// with fields the schema does not know is the client's choice: ignore, warn or refuse.
+// The object in a request body, checked against the schema of the path's kind. For unknown fields the
+// client chooses (`fieldValidation`): ignore, warn or refuse.
 import type { ApiError } from "../api-error.ts";
 import { allKinds } from "../kinds/all-kinds.ts";
 import type { CustomType } from "../kinds/custom-type.ts";
@@ -18,11 +18,11 @@ export type FieldValidation = (typeof fieldValidations)[number];
 /** The kind of object a path accepts. */
 export interface ExpectedKind {
   readonly kind: string;
-  /** `v1`, `apps/v1`; "" takes any. */
+  /** `v1`, `apps/v1`; "" for any. */
   readonly apiVersion: string;
   /** Its type in the schema table. */
   readonly schema: string;
-  /** Present where the shape is a custom one, instead of one in the table. */
+  /** Of a custom resource, instead of the schema table. */
   readonly custom?: CustomType;
 }
 
@@ -31,7 +31,7 @@ export interface DecodedObject {
   readonly warnings: readonly string[];
 }
 
-/** Checks what a body holds. Kind and apiVersion may be absent, and otherwise must fit. */
+/** Kind and apiVersion are optional, but must be the expected ones. */
 export function decodeDocument(
   body: ParsedBody,
   expected: ExpectedKind,
@@ -55,7 +55,7 @@ export function decodeDocument(
   }
 }
 
-/** Checks a document that a patch has made; throws a SchemaTypeError where it does not fit. */
+/** Checks a patched document. Throws a `SchemaTypeError`. */
 export function decodePatched(
   document: unknown,
   expected: ExpectedKind,
@@ -70,7 +70,7 @@ function conformTo({ custom, schema }: ExpectedKind, document: unknown): Conform
     : custom.conform(document);
 }
 
-/** In the order of the document, as far as that is known. */
+/** In the order of the document, if it is known. */
 function strictProblemsOf(
   { document, json, repeatedLines }: ParsedBody,
   { custom, schema }: ExpectedKind,
@@ -103,7 +103,7 @@ function unknownField(path: string): string {
 /** Where the real server's table of types is made, which its messages name. */
 const scheme = 'scheme "pkg/runtime/scheme.go:111"';
 
-/** A custom object must say what it is: there is no Go type to know it by. */
+/** A custom object must have a kind: there is no Go type that implies it. */
 function refuseOtherCustomKind(document: JsonObject, expected: ExpectedKind): void {
   const apiVersion = textAt(document, "apiVersion");
   const kind = textAt(document, "kind");
@@ -127,7 +127,7 @@ function refuseOtherCustomKind(document: JsonObject, expected: ExpectedKind): vo
   errors.throwIfAny({ group, kind }, textAt(document, "metadata", "name"));
 }
 
-/** As much of a body as messages show of it. */
+/** The part of the body that the message shows. */
 const shownLength = 30;
 
 function shortened(text: string): string {
@@ -178,7 +178,7 @@ function versionOf(apiVersion: string): string {
   return apiVersion.split("/").at(-1) ?? "";
 }
 
-/** The package that has the type all versions of a kind are converted to. */
+/** The package of the internal type, which all versions of a kind are converted to. */
 function goPackage({ apiVersion }: ExpectedKind): string {
   const [group = "", version] = apiVersion.split("/");
   const name = version === undefined ? "" : (group.split(".")[0] ?? "");

@@ -1,27 +1,27 @@
-// What a strict client wants to hear of: fields the schema does not know and keys that occur twice,
-// in the order of the document, worded as the real server does.
+// Strict validation: unknown fields and repeated keys, in the order of the document, with the
+// messages of the real server.
 import { isJsonObject } from "../kinds/fields.ts";
 import { type Schema, schemas } from "../kinds/schema.ts";
 import { type JsonVisitor, scanJson } from "./json-scanner.ts";
 
-/** More than anybody reads; the real decoder stops collecting there too. */
+/** The bound of the real decoder. */
 const maxProblems = 100;
 
-/** `text` is valid JSON that should have the type. */
+/** `text` is valid JSON. */
 export function strictProblems(text: string, typeName: string): readonly string[] {
   const problems = new Set<string>();
   scanJson(text, visitorOf({ type: "ref", to: typeName }, "", problems));
   return [...problems].slice(0, maxProblems);
 }
 
-/** Only the keys that occur twice, for documents whose shape something else knows. */
+/** Only repeated keys, for documents without a type in the schema table. */
 export function repeatedKeys(text: string): readonly string[] {
   const problems = new Set<string>();
   scanJson(text, visitorOfAny("", problems));
   return [...problems].slice(0, maxProblems);
 }
 
-/** Whether some key of an object in the text is missing in what was parsed from it. */
+/** The text has more keys than the value that was parsed from it. */
 export function hasRepeatedKeys(text: string, parsed: unknown): boolean {
   return countKeys(text) !== countMembers(parsed);
 }
@@ -87,10 +87,10 @@ function keyVisitor(
   };
 }
 
-/** What makes keys harder to count: escapes, and spaces before a colon. */
+/** Text with one of these needs a scan to count its keys. */
 const oddities = ["\\", " :", "\t:", "\n:", "\r:"];
 
-/** Every write is counted, and nearly all are plain: there, each key ends in the same two marks. */
+/** Runs for every write. Most texts have neither escapes nor space before colons. */
 function countKeys(text: string): number {
   if (oddities.some((oddity) => text.includes(oddity))) {
     return countColons(text);
@@ -102,7 +102,7 @@ function countKeys(text: string): number {
   return count;
 }
 
-/** Outside of strings, one for each member of each object. */
+/** Colons outside of strings: one for each member of each object. */
 function countColons(text: string): number {
   let count = 0;
   let isInString = false;

@@ -7,7 +7,7 @@ import type { AccessControl } from "../access/access-control.ts";
 import { tokenRequestKind } from "../access/token-request.ts";
 import { ApiError } from "../api-error.ts";
 import { applyConfiguration, applyMediaType } from "../apply/apply-request.ts";
-import type { FieldManagement } from "../apply/field-management.ts";
+import type { FieldTracking } from "../apply/field-tracking.ts";
 import { mediaType, readBody } from "../decode/body.ts";
 import type { ExpectedKind } from "../decode/request-object.ts";
 import { copyJson, type JsonObject } from "../kinds/fields.ts";
@@ -54,7 +54,7 @@ export interface ResourceHandlerOptions {
   readonly backend: Backend;
   readonly podLogs: PodLogs;
   readonly access: AccessControl;
-  readonly fieldManagement: FieldManagement;
+  readonly fieldTracking: FieldTracking;
   /** By host: the separate stores that isolated readers are served from. */
   readonly onlookers: ReadonlyMap<string, Backend>;
 }
@@ -99,12 +99,12 @@ export class ResourceHandler {
 
   /** The one place where a write's context is made. */
   #contextOf({ route, exchange, user }: ResourceCall, options: WriteOptions): RequestContext {
-    const { access, fieldManagement } = this.#options;
+    const { access, fieldTracking } = this.#options;
     const { kind, namespace = "", name = "" } = route;
     const { headers } = exchange.request;
     return {
       dryRun: options.dryRun,
-      managedFieldsAfter: fieldManagement.recorder(
+      managedFieldsAfter: fieldTracking.recorder(
         route,
         () => options.manager || managerFromUserAgent(headers["user-agent"] ?? ""),
       ),
@@ -243,12 +243,12 @@ export class ResourceHandler {
 
   async #apply(call: ServedCall): Promise<Answer> {
     const { route, backend, exchange } = call;
-    const { fieldManagement } = this.#options;
+    const { fieldTracking } = this.#options;
     const { request } = exchange;
     const options = readWriteOptions(route.query, "apply");
     const context = this.#contextOf(call, options);
     const write = { route, request, options };
-    const applied = await applyConfiguration(backend, context, fieldManagement, write);
+    const applied = await applyConfiguration(backend, context, fieldTracking, write);
     const { object, isCreated, warnings } = applied;
     return objectAnswer(call, { status: isCreated ? 201 : 200, object, warnings });
   }

@@ -2,7 +2,7 @@
 import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { inApiWorld } from "../../../tests/apiserver/api-world.ts";
-import { readProtobufFields } from "../decode/protobuf-wire.ts";
+import { readProtobufFields } from "../decode/protobuf.ts";
 import { allKinds } from "../kinds/all-kinds.ts";
 import { objectAt, textAt, valueAt } from "../kinds/fields.ts";
 import { openApiV2 } from "./openapi-v2.ts";

@@ -1,4 +1,4 @@
-// Which request bodies are taken, and how others are refused; nothing is stored on refusal.
+// Accepted and refused request bodies. A refused body stores nothing.
 import { describe, expect, test } from "vitest";
 import { failure, inApiWorld, pod, pods } from "../../../tests/apiserver/api-world.ts";
 import { objectAt, textAt } from "../kinds/fields.ts";
@@ -86,7 +86,7 @@ describe("bodies", () => {
       expected: failure(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728"),
     },
   ];
-  test("are refused unread when they announce far too many bytes", () =>
+  test("are refused unread if Content-Length is far too large", () =>
     inApiWorld(async ({ call }) => {
       const headers = { "content-length": String(7 * 1024 * 1024) };
       const path = "/api/v1/namespaces/default/configmaps";
@@ -118,7 +118,7 @@ describe("bodies", () => {
       'json: cannot unmarshal number into Go struct field .kind of type string ({"kind":1})',
     ],
   ];
-  test.each(unrecognized)("are refused when they are no object: %s", (body, problem) =>
+  test.each(unrecognized)("are refused if they are not an object: %s", (body, problem) =>
     inApiWorld(async ({ call }) => {
       expect((await call("POST", pods, body)).json).toEqual(
         failure(
@@ -139,7 +139,7 @@ describe("bodies", () => {
       expect(objectAt(json, "data")).toEqual({ key: "value" });
     }));
 
-  test("in YAML take yes for true, dates for text, and only the first document", () =>
+  test("in YAML read yes as true, dates as strings, and only the first document", () =>
     inApiWorld(async ({ call }) => {
       const path = "/api/v1/namespaces/default/configmaps";
       const options = { contentType: "application/yaml" };
@@ -176,7 +176,7 @@ describe("bodies", () => {
     "    foo: 1\n  bar: 2\n";
   const yamlProblems = ['unknown field "spec.bar"', 'unknown field "spec.containers[0].foo"'];
 
-  test("that a strict client sends are refused with everything odd, in order", () =>
+  test("with strict validation are refused with all problems in order", () =>
     inApiWorld(async ({ call }) => {
       const path = `${pods}?fieldValidation=Strict&dryRun=All`;
       const refusal = (text: string) =>
@@ -191,7 +191,7 @@ describe("bodies", () => {
       expect(yaml.json).toEqual(refusal([repeated, ...yamlProblems].join(", ")));
     }));
 
-  test("that other clients send are taken, with a warning for each oddity unless unwanted", () =>
+  test("without strict validation are accepted, with a warning for each problem unless ignored", () =>
     inApiWorld(async ({ call }) => {
       const warnings = (list: readonly string[]) =>
         list.map((text) => `299 - ${JSON.stringify(text)}`).join(", ");
