@@ -91,7 +91,7 @@ export interface ApiServerOptions {
    * Hosts that only look on, each with the chance its watches draw from. They are served from caches
    * of their own, so that everybody else is served the same with them as without them.
    */
-  readonly onlookers?: ReadonlyMap<string, Random>;
+  readonly isolatedReaders?: ReadonlyMap<string, Random>;
 }
 
 /** The first 1.x that lets rights to impersonate be given for some requests only. */
@@ -135,7 +135,7 @@ export class ApiServer {
     const shared = { clock, timers, random, storage, log: this.#log, faults: this.faults.cache };
     this.#stores = new ResourceStores(this.#kinds.all, { ...shared, metrics: this.metrics });
     this.#lookedAt = new Map(
-      [...(options.onlookers ?? [])].map(([host, chance]) => {
+      [...(options.isolatedReaders ?? [])].map(([host, chance]) => {
         const apart = { ...shared, random: chance, metrics: new Registry() };
         return [host, new ResourceStores(this.#kinds.all, apart)];
       }),
@@ -169,7 +169,7 @@ export class ApiServer {
       backend: this.#backend,
       podLogs,
       access: this.#access,
-      onlookers: new Map([...this.#lookedAt].map(([host, stores]) => [host, backendOf(stores)])),
+      isolatedReaders: new Map([...this.#lookedAt].map(([host, stores]) => [host, backendOf(stores)])),
     });
   }
 

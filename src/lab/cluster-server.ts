@@ -53,7 +53,7 @@ export interface ServerParts extends ServerPlan {
   /** Takes each line of its audit log; it keeps none unless given. */
   readonly audit?: (line: string) => void;
   /** See `ApiServerOptions`. */
-  readonly onlookers?: ReadonlyMap<string, Random>;
+  readonly isolatedReaders?: ReadonlyMap<string, Random>;
   readonly observers?: readonly RequestObserver[];
   /** In the storage before it listens. */
   readonly objects?: Iterable<object>;
@@ -118,7 +118,7 @@ function makeServer(parts: ServerParts): ApiServer {
     kinds: servedKinds(profile),
     requestMetrics: form.requests,
     observers: [...recordsOf(parts), ...observers],
-    ...(parts.onlookers && { onlookers: parts.onlookers }),
+    ...(parts.isolatedReaders && { isolatedReaders: parts.isolatedReaders }),
     objects: [...(parts.isFirst ? componentBindings(parts) : []), ...(parts.objects ?? [])],
     keepsExistingObjects: parts.isOneOfSeveral ?? false,
     startsCaches: parts.isOneOfSeveral ?? false,

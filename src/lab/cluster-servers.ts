@@ -56,7 +56,7 @@ export async function startServers(
         podLogs,
         klog,
         peers,
-        ...(recorder === undefined ? {} : { audit, onlookers: recorder.onlookers }),
+        ...(recorder === undefined ? {} : { audit, isolatedReaders: recorder.isolatedReaders }),
         observers: options.observers ?? [],
         objects: plan.isFirst ? (options.objects ?? []) : [],
       });

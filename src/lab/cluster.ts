@@ -85,7 +85,7 @@ export interface ClusterOptions {
   readonly onReady?: (server: ReachableServer) => void;
 }
 
-export type ClusterRecorder = Pick<StageRecorder, "audit" | "attach" | "finish" | "onlookers">;
+export type ClusterRecorder = Pick<StageRecorder, "audit" | "attach" | "finish" | "isolatedReaders">;
 
 /** A server, wherever it runs. */
 export interface ReachableServer {
@@ -116,7 +116,7 @@ export interface Cluster<Server extends ReachableServer = ClusterServer> {
   /** Logs of pods that keep their own log, for `kubectl logs`; set by the program in the pod. */
   readonly logs: ComponentLogs;
   /** Takes a machine out of the cluster that goes on by itself: see `machines.ts`. */
-  expel(node: string): Promise<void>;
+  removeFromCluster(node: string): Promise<void>;
   /** Ends every part. Idempotent. */
   stop(): Promise<void>;
 }
@@ -195,7 +195,7 @@ export async function startClusterWith<Server extends ReachableServer>(
     await Promise.all([controlPlane.stop(), running]);
     await Promise.all(servers.map((server) => server.stop()));
   };
-  const expel = (node: string): Promise<void> => machines.expel(node);
+  const removeFromCluster = (node: string): Promise<void> => machines.removeFromCluster(node);
   const parts = { servers, controlPlane, kubelets, logs: componentLogs };
-  return { name, access, ...parts, expel, stop };
+  return { name, access, ...parts, removeFromCluster, stop };
 }

@@ -64,12 +64,12 @@ export class Machines {
    * Removes a machine from the cluster without stopping it: its credentials are revoked and its Node is
    * deleted. Its kubelet and its containers continue to run.
    */
-  async expel(node: string): Promise<void> {
+  async removeFromCluster(node: string): Promise<void> {
     const { cluster, access, tokens } = this.#options;
     const token = this.#tokens.get(node);
     if (token === undefined) throw new Error(`the cluster ${access.name} has no node ${node}`);
     tokens.delete(token);
-    await this.kubelets.find((kubelet) => kubelet.node === node)?.stray();
+    await this.kubelets.find((kubelet) => kubelet.node === node)?.loseCredentials();
     const environment = cluster.environmentOf(cluster.name);
     const client = new HttpKubeClient({ ...environment, cluster: access, userAgent: "lockstep" });
     await client.request({

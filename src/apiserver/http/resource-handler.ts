@@ -56,7 +56,7 @@ export interface ResourceHandlerOptions {
   readonly access: AccessControl;
   readonly fieldTracking: FieldTracking;
   /** By host: the separate stores that isolated readers are served from. */
-  readonly onlookers: ReadonlyMap<string, Backend>;
+  readonly isolatedReaders: ReadonlyMap<string, Backend>;
 }
 
 export class ResourceHandler {
@@ -69,8 +69,8 @@ export class ResourceHandler {
   /** The answer, or undefined when the verb has streamed it itself. */
   async handle(call: ResourceCall): Promise<Answer | undefined> {
     const { route, exchange } = call;
-    const { onlookers, backend: usual } = this.#options;
-    const backend = onlookers.get(hostOf(exchange.request.peer)) ?? usual;
+    const { isolatedReaders, backend: usual } = this.#options;
+    const backend = isolatedReaders.get(hostOf(exchange.request.peer)) ?? usual;
     const form = answerForm(route, exchange.request, backend.clock);
     const answer = await this.#dispatch({ ...call, backend, form });
     return answer && withWarnings(answer, route.kind.custom?.warnings ?? []);

@@ -156,7 +156,7 @@ it("vanishes with its listeners and heartbeats, without a write", () =>
     await createPod("web");
     await simulation.sleep(15_000);
     const { renewTime } = await leaseSpec(world);
-    await kubelet.vanish();
+    await kubelet.powerOff();
     expect(await ask("10.9.0.2")).toBe("REFUSED");
     await simulation.sleep(120_000);
     expect((await leaseSpec(world))["renewTime"]).toBe(renewTime);
@@ -164,7 +164,7 @@ it("vanishes with its listeners and heartbeats, without a write", () =>
     expect(timelineOf("web").at(-1)).toBe("0 Running ready");
     const spells = ledger.spells("10.9.0.2").map(({ until = 0 }) => Math.round(until / 1_000));
     expect(spells).toEqual([15]);
-    await kubelet.vanish();
+    await kubelet.powerOff();
   }));
 
 it("starts its pods again after the machine has come back, at a new address", () =>
@@ -172,7 +172,7 @@ it("starts its pods again after the machine has come back, at a new address", ()
     const { simulation, kubelet, addNode, createPod, statusesOf, ask } = world;
     const uid = await createPod("web");
     await simulation.sleep(15_000);
-    await kubelet.vanish();
+    await kubelet.powerOff();
     await simulation.sleep(15_000);
     addNode("node-1");
     await simulation.sleep(5_000);

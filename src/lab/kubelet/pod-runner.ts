@@ -97,9 +97,9 @@ export class PodRunner {
   }
 
   /** The machine is gone, or stops: the program dies without a write. Idempotent. */
-  async cut(): Promise<void> {
+  async kill(): Promise<void> {
     this.#isCut = true;
-    await this.#work.cut();
+    await this.#work.kill();
   }
 
   #stop(): void {

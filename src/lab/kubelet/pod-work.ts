@@ -145,7 +145,7 @@ export class PodWork {
   }
 
   /** The machine is gone: resolves when nothing listens any more. Idempotent. */
-  async cut(): Promise<void> {
+  async kill(): Promise<void> {
     this.#isCut = true;
     this.endRun();
     this.#program?.kill();

@@ -74,12 +74,12 @@ export class StageRecorder {
   readonly #finished = new Set<string>();
   #heldUpMs = 0;
   /** What the recorder's own watches draw from at the servers. */
-  readonly onlookers: ReadonlyMap<string, Random>;
+  readonly isolatedReaders: ReadonlyMap<string, Random>;
 
   constructor(options: StageRecorderOptions) {
     const { environment, machine } = options;
     this.#options = options;
-    this.onlookers = new Map(machine === undefined ? [] : [[machine, environment.random]]);
+    this.isolatedReaders = new Map(machine === undefined ? [] : [[machine, environment.random]]);
   }
 
   /** How long clusters that were to stop have been kept for their dumps. */

@@ -158,7 +158,7 @@ class NodeRun {
       const atMs = this.#world.now() + randomBetween(this.#world.random, 0, deathsMs);
       this.#world.at(atMs, () => {
         this.#journal.died(kubelet.node);
-        vanishing.push(kubelet.vanish());
+        vanishing.push(kubelet.powerOff());
       });
     }
     await this.#world.sleep(deathsMs + this.#settings.graceMs + noticeSlackMs);

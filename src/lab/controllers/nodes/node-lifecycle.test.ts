@@ -183,7 +183,7 @@ describe.runIf(isThorough(process.env))("a node that dies", () => {
   ] as const)("loses its pods, which stay until the node is deleted: %s", (profile, early, late) =>
     inCluster(profile, async (world) => {
       const { simulation, cluster, podsOnNode, list } = world;
-      await cluster.kubelets[0]?.vanish();
+      await cluster.kubelets[0]?.powerOff();
       await simulation.sleep((early + 245) * 1_000);
       expect((await podsOnNode()).map(isDeleted)).toEqual([false]);
       await simulation.sleep((late - early - 245 + 10) * 1_000);
@@ -207,7 +207,7 @@ describe("a machine that is expelled", () => {
       const { simulation, cluster, ledger, podsOnNode } = world;
       const [pod] = await podsOnNode();
       const address = String(recordAt(pod ?? {}, "status")["podIP"]);
-      await cluster.expel(silentNode);
+      await cluster.removeFromCluster(silentNode);
       await simulation.sleep(100_000);
       expect(await podsOnNode()).toEqual([]);
       const nodes = await world.list("/api/v1/nodes");

@@ -346,7 +346,7 @@ export class GhostScene {
     for (const node of nodes) {
       this.stock.strand(node);
       this.lockstep.strand(node);
-      await this.#cluster.expel(node);
+      await this.#cluster.removeFromCluster(node);
     }
     await this.until("the pods of machines that are gone to go too", () => {
       const stray = [...this.stock.running(), ...this.lockstep.running()];
