@@ -169,7 +169,9 @@ export class ApiServer {
       backend: this.#backend,
       podLogs,
       access: this.#access,
-      isolatedReaders: new Map([...this.#lookedAt].map(([host, stores]) => [host, backendOf(stores)])),
+      isolatedReaders: new Map(
+        [...this.#lookedAt].map(([host, stores]) => [host, backendOf(stores)]),
+      ),
     });
   }
 

@@ -85,7 +85,10 @@ export interface ClusterOptions {
   readonly onReady?: (server: ReachableServer) => void;
 }
 
-export type ClusterRecorder = Pick<StageRecorder, "audit" | "attach" | "finish" | "isolatedReaders">;
+export type ClusterRecorder = Pick<
+  StageRecorder,
+  "audit" | "attach" | "finish" | "isolatedReaders"
+>;
 
 /** A server, wherever it runs. */
 export interface ReachableServer {
