@@ -38,7 +38,7 @@ export default defineConfig({
       },
       {
         test: {
-          // Both of the above for whoever wants both: what they import is read and compiled once.
+          // Both of the above together: their imports are read and compiled once.
           name: "check",
           setupFiles,
           isolate: false,

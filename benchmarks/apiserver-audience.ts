@@ -45,7 +45,7 @@ export class Audience {
     this.#writers = writers;
   }
 
-  /** Writers that do not rest; until the last watcher has heard the last event. */
+  /** Writers that do not rest; until the last watcher has received the last event. */
   async saturate(writes: number): Promise<FanOutRate> {
     const requests = this.#prepare(writes);
     const cpuBefore = await this.#server.cpuMicroseconds();
@@ -78,10 +78,10 @@ export class Audience {
   }
 
   #admit(watcher: RawConnection): Promise<void> {
-    let heard = 0;
+    let received = 0;
     return watcher.stream(this.#server.get(`${path}?watch=true`), (lines) => {
-      this.#heard(heard, lines);
-      heard += lines;
+      this.#received(received, lines);
+      received += lines;
     });
   }
 
@@ -107,7 +107,7 @@ export class Audience {
     });
   }
 
-  #heard(before: number, lines: number): void {
+  #received(before: number, lines: number): void {
     const now = performance.now();
     for (let event = before; event < before + lines; event += 1) {
       const sentAt = this.#sentAt[event - this.#pacedFrom];

@@ -1,5 +1,6 @@
 // The lab's API server in memory and on etcd beside a real kube-apiserver on the same kind of etcd:
-// the same requests to each in turns. What is not installed or built is left out, and says so.
+// the same requests to each in turns. A part that is not installed or built is left out, with a
+// message.
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

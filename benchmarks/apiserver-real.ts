@@ -18,7 +18,7 @@ const environment = nodeEnvironment();
 const host = "127.0.0.1";
 const token = "admin-token";
 
-/** It refuses to be known by a loopback address; nobody goes there. */
+/** It refuses to advertise a loopback address; no client connects to this one. */
 const advertised = "10.201.0.1";
 
 /** Undefined when none have been built. */

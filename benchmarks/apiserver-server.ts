@@ -1,6 +1,7 @@
-// A server in a process of its own, so that its work and the client's are told apart: the lab's API
-// server (`lab`), the same without controllers beside it (`memory`, or `etcd` with its objects
-// there), or the least that answers the same requests (`bare`). It ends with its parent.
+// A server in a process of its own, so that its work and the client's are measured separately: the
+// lab's API server (`lab`), the same without controllers beside it (`memory`, or `etcd` with its
+// objects there), or a minimal server that answers the same requests (`bare`). It ends with its
+// parent.
 import { webcrypto } from "node:crypto";
 import { PeerAddresses } from "../src/apiserver/audit/peer-addresses.ts";
 import { makeAuthority } from "../src/apiserver/certificate-authority.ts";

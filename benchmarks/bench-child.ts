@@ -26,13 +26,13 @@ export class BenchChild {
     return this.#child.pid ?? 0;
   }
 
-  async ask<Answer>(order: string): Promise<Answer> {
+  async ask<Answer>(order: string | object): Promise<Answer> {
     const answer = nextMessage<Answer>(this.#child);
     this.#child.send(order);
     return await answer;
   }
 
-  /** Idempotent. The process ends itself when it has nobody to talk to. */
+  /** Idempotent. The process ends itself when its parent is gone. */
   async stop(): Promise<void> {
     if (!this.#child.connected) return;
     const ended = once(this.#child, "exit");

@@ -21,7 +21,7 @@ export class InformerMeter {
     this.#events = expected.events;
   }
 
-  heard(type: string): void {
+  note(type: string): void {
     if (type === "added") {
       this.#listed += 1;
       if (this.#listed === this.#pods) {

@@ -1,5 +1,5 @@
-// One Lockstep replica in a process of its own, as `lockstep ingress` runs it, so that what it costs
-// can be told. It says when each change is routed, on the clock that all processes share.
+// One Lockstep replica in a process of its own, as `lockstep ingress` runs it, so that its cost can
+// be measured. It reports when each change is routed, on the clock that all processes share.
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { IngressReplica } from "../src/ingress/ingress-replica.ts";
 import type { RoutedEntry } from "../src/ingress/routed-journal.ts";

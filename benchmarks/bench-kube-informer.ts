@@ -1,5 +1,6 @@
 // One informer in a process of its own, started with --expose-gc: lists and watches the pods of the
-// benchmark's server and prints what that took, as JSON. Arguments: who, port, pods, events.
+// benchmark's server and prints its time and memory as JSON. Arguments: informer, port, pods,
+// events.
 import { Registry } from "prom-client";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
@@ -32,7 +33,7 @@ async function measureLockstep(): Promise<InformerFigures> {
     client,
     cluster: "bench",
     indexes: { node: (pod) => pod.nodeName },
-    handlers: [(change) => meter.heard(change.type)],
+    handlers: [(change) => meter.note(change.type)],
     metrics: new Registry(),
   });
   kept.push(reflector);
@@ -51,8 +52,8 @@ async function measureClientNode(): Promise<InformerFigures> {
   const api = config.makeApiClient(CoreV1Api);
   const informer = makeInformer(config, "/api/v1/pods", () => api.listPodForAllNamespaces());
   const meter = new InformerMeter({ pods, events });
-  informer.on("add", () => meter.heard("added"));
-  informer.on("update", () => meter.heard("updated"));
+  informer.on("add", () => meter.note("added"));
+  informer.on("update", () => meter.note("updated"));
   kept.push(informer);
   return meter.measure(() => void informer.start());
 }

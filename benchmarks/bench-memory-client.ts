@@ -1,8 +1,8 @@
-// A client without a network: what is measured through it is the reflector alone.
+// A client without a network: it measures the reflector alone.
 import type { IncomingResponse } from "../src/environment/network.ts";
 import type { KubeClient, KubeResponse } from "../src/kube/client/client.ts";
 
-/** What a socket delivers at once. */
+/** The size of one read from a socket. */
 export const chunkBytes = 64 * 1024;
 
 /** Serves the list and then the watch from memory, in chunks like a socket's. */

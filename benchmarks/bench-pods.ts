@@ -165,7 +165,10 @@ function status(ip: string, time: string, ready: boolean) {
   };
 }
 
-/** What the controller manager owns of a pod with these containers, as the server records it. */
+/**
+ * The controller manager's managedFields of a pod with these containers, as the server records
+ * them.
+ */
 function managedFields(manager: string, time: string) {
   const probe = {
     ...leaves([".", "f:failureThreshold", "f:periodSeconds", "f:successThreshold"]),

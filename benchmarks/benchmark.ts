@@ -8,7 +8,7 @@ export interface Figure {
   /** In words: `≤ 1.3`. */
   readonly goal?: string;
   readonly holds?: boolean;
-  /** What the value was compared with or how it was taken. */
+  /** The reference of the value, or how it was measured. */
   readonly note?: string;
   /** Where it stands in a table of several subjects beside each other. */
   readonly place?: { readonly row: string; readonly column: string };
@@ -30,7 +30,7 @@ export interface BenchmarkOptions {
   readonly quick: boolean;
 }
 
-/** What a benchmark needs is not there, or it was stopped; the message says so to a person. */
+/** A requirement of the benchmark is missing, or it was stopped; the message is for people. */
 export class CannotMeasureError extends Error {
   override readonly name = "CannotMeasureError";
   readonly code = "CANNOT_MEASURE";

@@ -13,7 +13,7 @@ export async function nextMessage<Message>(child: ChildProcess): Promise<Message
     if (message === undefined) throw new Error("the process sent nothing");
     return message;
   } finally {
-    // The other promise of the race fails with this, and nobody waits for it any more.
+    // The other promise of the race fails with this, and is no longer awaited.
     ended.catch(() => undefined);
     over.abort();
   }

@@ -9,7 +9,7 @@ export interface Machine {
   readonly date: string;
   readonly node: string;
   readonly processors: string;
-  /** Over the last minute, at the end of the run: what else the machine had to do. */
+  /** Over the last minute, at the end of the run: other load on the machine. */
   readonly load: number;
 }
 

@@ -1,5 +1,5 @@
-// What keeping journeys costs: written through the history with its thread, beside a plain file to
-// which the same JSON is appended in the same batches, each brought to the disk. Both run in turns
+// The cost of keeping journeys: written through the history with its thread, beside a plain file to
+// which the same JSON is appended in the same batches, each synced to the disk. Both run in turns
 // on the same disk; figures are medians.
 import { mkdtemp, open, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";

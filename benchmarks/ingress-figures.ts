@@ -73,14 +73,14 @@ export function columnFigures(
   return figures;
 }
 
-/** What was asked for. */
+/** The goals. */
 export function goalFigures(meter: ChangeMeter, after: string): Figures {
   const lagsMs = directions.flatMap((one) => meter.lags(goalSeries, "lockstep", one).lagsMs);
   const note = `${fromTo}, at ${goalSeries} changes/s`;
   return { [`lagP99Ms${after}`]: atMost(percentile(lagsMs, 0.99), goalMs, "ms", note) };
 }
 
-/** What both sides could have heard from the slices. */
+/** The figures of the slices, which both sides can read. */
 export function publishedFigures(meter: ChangeMeter, list: readonly Series[]): Figures {
   const note = "the lab's endpointslice controller with limits that are never reached";
   return Object.fromEntries(
@@ -94,7 +94,7 @@ export function publishedFigures(meter: ChangeMeter, list: readonly Series[]): F
   );
 }
 
-/** What the endpoint controller had not written yet at the end of a run, and how fast it wrote. */
+/** The unwritten changes of the endpoint controller at the end of a run, and its write rate. */
 export interface Backlog {
   readonly missing: number;
   readonly publishedPerSecond: number;

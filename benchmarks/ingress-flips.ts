@@ -68,7 +68,7 @@ export class Flips {
     }
   }
 
-  /** Never rejects: nobody awaits it while the others are being sent. */
+  /** Never rejects: it is not awaited while the others are being sent. */
   async #flip(series: string, { pod, direction }: Flip): Promise<void> {
     const { client, clock, meter, size } = this.#options;
     const address = addressOf(pod);

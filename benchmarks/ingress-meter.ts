@@ -45,7 +45,7 @@ export class ChangeMeter {
     this.#newestOf[direction].set(address, change);
   }
 
-  /** A witness of the API server heard of it; the earliest counts. */
+  /** A witness of the API server received it; the earliest counts. */
   accepted(address: string, direction: Direction, at: MonotonicMs): void {
     const change = this.#newestOf[direction].get(address);
     if (change !== undefined) change.acceptedAt ??= at;

@@ -18,7 +18,7 @@ const node = "node-1";
 const containerPort = 8080;
 const requestDeadlineMs = 10_000;
 
-/** Nobody connects to it. */
+/** No client connects to it. */
 export function addressOf(pod: number): string {
   const number = pod + 1;
   return `10.${64 + Math.floor(number / 65_536)}.${Math.floor(number / 256) % 256}.${number % 256}`;
@@ -41,7 +41,7 @@ export function* clusterObjects(size: ClusterSize, at: WallMs): Generator<object
   for (let pod = 0; pod < size.pods; pod += 1) yield podObject(size, pod, at);
 }
 
-/** What a kubelet writes when a probe changes its mind. */
+/** A kubelet's write when the result of a probe changes. */
 export async function writeReady(
   client: KubeClient,
   clock: Clock,

@@ -1,5 +1,5 @@
-// Who tells the meter what each place shows: a watch of the pods and one of the slices, both
-// independent of those that are measured, and the acknowledgements of the two proxies.
+// Report to the meter what each place shows: a watch of the pods and, where it is asked for, one of the
+// slices, both independent of those that are measured, and the acknowledgements of the two proxies.
 import type { Clock, MonotonicMs } from "../src/environment/clock.ts";
 import type { Environment } from "../src/environment/environment.ts";
 import type { KubeClient } from "../src/kube/client/client.ts";
@@ -14,13 +14,17 @@ export interface WitnessesOptions extends Pick<Environment, "clock" | "timers" |
   readonly client: KubeClient;
   readonly cluster: string;
   readonly meter: ChangeMeter;
+  /** Slices of a hostile tenant are large: reading them would delay the meter. */
+  readonly witnessed: WitnessedKinds;
 }
+
+export type WitnessedKinds = "pods" | "pods and slices";
 
 export class Witnesses {
   readonly #clock: Clock;
   readonly #meter: ChangeMeter;
   readonly #pods: Reflector<Pod>;
-  readonly #slices: Reflector<EndpointSlice>;
+  readonly #slices: Reflector<EndpointSlice> | undefined;
   readonly #published = new Set<string>();
   #stockRoutes: ReadonlySet<string> = new Set();
 
@@ -33,19 +37,22 @@ export class Witnesses {
       indexes: {},
       handlers: [(change) => this.#podChanged(change)],
     });
-    this.#slices = new Reflector({
-      ...options,
-      kind: endpointSliceKind,
-      indexes: {},
-      handlers: [(change) => this.#sliceChanged(change)],
-    });
+    this.#slices =
+      options.witnessed === "pods"
+        ? undefined
+        : new Reflector({
+            ...options,
+            kind: endpointSliceKind,
+            indexes: {},
+            handlers: [(change) => this.#sliceChanged(change)],
+          });
   }
 
-  /** Resolves when both watches have listed. */
+  /** Resolves when the watches have listed. */
   async start(signal: AbortSignal): Promise<void> {
     this.#pods.start();
-    this.#slices.start();
-    await Promise.all([this.#pods.waitForSync(signal), this.#slices.waitForSync(signal)]);
+    this.#slices?.start();
+    await Promise.all([this.#pods.waitForSync(signal), this.#slices?.waitForSync(signal)]);
   }
 
   /** How many endpoints the slices show, and how many of them stock routes to. */
@@ -55,7 +62,7 @@ export class Witnesses {
 
   /** Idempotent. */
   async stop(): Promise<void> {
-    await Promise.all([this.#pods.stop(), this.#slices.stop()]);
+    await Promise.all([this.#pods.stop(), this.#slices?.stop()]);
   }
 
   stockRouted(backends: readonly StockBackend[]): void {

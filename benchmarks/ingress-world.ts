@@ -1,4 +1,4 @@
-// What is measured: one cluster over loopback HTTP and a Lockstep replica with its nginx, each in a
+// The processes that are measured: one cluster over loopback HTTP and a Lockstep replica with its nginx, each in a
 // process of its own, a stock replica with its nginx where it is asked for, and the witnesses.
 import type { Environment } from "../src/environment/environment.ts";
 import type { KubeClient } from "../src/kube/client/client.ts";
@@ -11,7 +11,8 @@ import { BenchChild } from "./bench-child.ts";
 import type { BenchClusterAddress, BenchClusterOptions } from "./bench-cluster.ts";
 import type { Progress } from "./benchmark.ts";
 import type { ChangeMeter } from "./ingress-meter.ts";
-import { Witnesses } from "./ingress-witnesses.ts";
+import { type WitnessedKinds, Witnesses } from "./ingress-witnesses.ts";
+import { childrenOf, cpuMicroseconds, threadMicroseconds } from "./process-cost.ts";
 import { ReplicaProcess } from "./replica-process.ts";
 
 export interface IngressWorldOptions extends BenchClusterOptions {
@@ -20,6 +21,7 @@ export interface IngressWorldOptions extends BenchClusterOptions {
   readonly folder: string;
   readonly meter: ChangeMeter;
   readonly withStock: boolean;
+  readonly witnessed: WitnessedKinds;
   readonly signal: AbortSignal;
 }
 
@@ -32,8 +34,18 @@ export interface StartedIngress {
   readonly port: number;
   /** From the start of Lockstep's process until nginx serves by all that is in the cluster. */
   readonly readyMs: number;
-  /** How many endpoints the slices show now. */
+  /** How many endpoints the slices show now, where they are witnessed. */
   readonly published: () => number;
+  /** Processor time of the parts so far. */
+  readonly cpuUse: () => Promise<CpuUse>;
+}
+
+export interface CpuUse {
+  /** With the controllers, which are in its process. */
+  readonly apiServerMs: number;
+  readonly lockstepMs: number;
+  /** The workers of Lockstep's nginx. */
+  readonly nginxMs: number;
 }
 
 const host = "127.0.0.1";
@@ -60,7 +72,7 @@ export class IngressWorld {
   async start(progress: Progress): Promise<StartedIngress> {
     const { size, withStock } = this.#options;
     progress(`a cluster with ${size.services} services and ${size.pods} pods`);
-    const cluster = await this.#startCluster();
+    const { cluster, pid } = await this.#startCluster();
     const witnesses = await this.#startWitnesses(cluster);
     if (withStock) {
       progress("a stock replica (model) with its nginx");
@@ -73,7 +85,8 @@ export class IngressWorld {
     const readyMs = performance.now() - startedAt;
     const published = () => witnesses.counts.published;
     const client = this.#client(cluster, "lockstep-bench");
-    return { client, cluster, replica, port, readyMs, published };
+    const cpuUse = () => this.#cpuUse(pid, replica);
+    return { client, cluster, replica, port, readyMs, published, cpuUse };
   }
 
   /** Ends everything. Idempotent. */
@@ -81,18 +94,19 @@ export class IngressWorld {
     for (let end = this.#started.pop(); end !== undefined; end = this.#started.pop()) await end();
   }
 
-  async #startCluster(): Promise<BenchClusterAddress> {
+  async #startCluster(): Promise<{ cluster: BenchClusterAddress; pid: number }> {
     const { size, controllerQps } = this.#options;
     const options: BenchClusterOptions = { size, controllerQps };
     const { child, ready } = await BenchChild.start<BenchClusterAddress>("bench-cluster", options);
     this.#started.push(() => child.stop());
-    return ready;
+    return { cluster: ready, pid: child.pid };
   }
 
   async #startWitnesses(cluster: BenchClusterAddress): Promise<Witnesses> {
-    const { environment, meter, signal } = this.#options;
+    const { environment, meter, witnessed, signal } = this.#options;
     const client = this.#client(cluster, "lockstep-bench-witness");
-    const witnesses = new Witnesses({ ...environment, client, cluster: clusterName, meter });
+    const parts = { client, cluster: clusterName, meter, witnessed };
+    const witnesses = new Witnesses({ ...environment, ...parts });
     this.#started.push(() => witnesses.stop());
     await witnesses.start(signal);
     return witnesses;
@@ -137,8 +151,7 @@ export class IngressWorld {
     const replica = await ReplicaProcess.start({
       cluster,
       port,
-      // The name by which a later run finds the nginx of one that was killed.
-      prefix: `${folder}/lockstep-1`,
+      prefix: prefixIn(folder),
       workers,
       onRouted: ({ address, direction }, at) => meter.seen("lockstep", address, direction, at),
     });
@@ -146,8 +159,26 @@ export class IngressWorld {
     return replica;
   }
 
+  async #cpuUse(apiServerPid: number, replica: ReplicaProcess): Promise<CpuUse> {
+    const { environment, folder } = this.#options;
+    const pidFile = await environment.files.read(`${prefixIn(folder)}/nginx.pid`);
+    const master = Number(Buffer.from(pidFile ?? "").toString());
+    const workersMs = childrenOf(master).map((pid) => threadMicroseconds(pid) / 1000);
+    const { cpuMicroseconds: ofReplica } = await replica.usage();
+    return {
+      apiServerMs: cpuMicroseconds(apiServerPid) / 1000,
+      lockstepMs: ofReplica / 1000,
+      nginxMs: workersMs.reduce((sum, one) => sum + one, 0),
+    };
+  }
+
   #client({ url, token }: BenchClusterAddress, userAgent: string): KubeClient {
     const cluster = fixedAccess({ name: clusterName, server: url, token });
     return new HttpKubeClient({ ...this.#options.environment, cluster, userAgent });
   }
+}
+
+/** Of Lockstep's nginx: the name by which a later run finds the nginx of one that was killed. */
+function prefixIn(folder: string): string {
+  return `${folder}/lockstep-1`;
 }

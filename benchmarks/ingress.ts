@@ -1,7 +1,7 @@
-// From a pod's change in the API to routing by it, at three rates: in a cluster whose endpoint
+// From a pod's change in the API to its route, at three rates: in a cluster whose endpoint
 // controller is in time, with the stock model beside (both see the same changes at the same time),
-// and in a large one whose endpoint controller is minutes behind, which is measured, where the
-// replica's processor time and memory are told too.
+// and in a large one whose endpoint controller is minutes behind. There the lag is measured, and
+// the replica's processor time and memory.
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import type { Benchmark, Figures, Progress } from "./benchmark.ts";
 import {
@@ -91,6 +91,7 @@ async function measureTimely(plan: Plan, run: NginxRun, progress: Progress): Pro
     controllerQps,
     size: plan.timely,
     withStock: true,
+    witnessed: "pods and slices",
   });
   try {
     const { client, replica } = await world.start(progress);
@@ -123,6 +124,7 @@ async function measureLate(plan: Plan, run: NginxRun, progress: Progress): Promi
     controllerQps,
     size: plan.late,
     withStock: false,
+    witnessed: "pods and slices",
   });
   try {
     const { client, replica, readyMs, published } = await world.start(progress);

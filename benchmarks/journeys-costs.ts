@@ -1,6 +1,6 @@
-// What one change costs at every size, in turns of the same run: to observe it; to parse and store it
-// beforehand; and, as a floor, only to find as many names in a plain map of that size. The floor is
-// what the processor's caches make of size: the more there is to know, the less of it is near.
+// The cost of one change at every size, in turns of the same run: to observe it; to parse and store
+// it beforehand; and, as a floor, only to find as many names in a plain map of that size. The floor
+// shows the effect of the processor's caches: the more data there is, the less of it is near.
 import { atMost, type Figures, median, type Progress, plain } from "./benchmark.ts";
 import type { JourneysWorld } from "./journeys-world.ts";
 

@@ -95,7 +95,7 @@ export class JourneysWorld {
     this.journeys.advance(this.now());
   }
 
-  /** What a reflector keeps, whoever asks it. */
+  /** The content of a reflector's store. */
   fillServices(): void {
     for (let index = 0; index < this.services; index += 1) {
       this.#services.set(serviceKind.project(this.#service(index)));
@@ -152,7 +152,7 @@ export class JourneysWorld {
     return this.#turn(from + this.#podAt(this.#turns, to - from));
   }
 
-  /** What cannot be avoided: the bytes become objects in stores. */
+  /** The unavoidable cost: the bytes become objects in stores. */
   store({ pod, slice }: ChangeBytes): readonly [Change<Pod>, Change<EndpointSlice>] {
     return [storeOne(this.#pods, podKind, pod), storeOne(this.#slices, endpointSliceKind, slice)];
   }

@@ -1,7 +1,7 @@
-// What the observer costs: processor time and memory for each change, service and endpoint, and how
-// long it takes from a change to the event about it. Beside it the parsing and storing that no
-// watcher can do without, over the same bytes in the same run; and the same for three sizes in turns,
-// so that a cost that grows with the cluster would show.
+// The cost of the observer: processor time and memory for each change, service and endpoint, and
+// the time from a change to its event. Beside it the parsing and storing that every watcher needs,
+// over the same bytes in the same run; and the same for three sizes in turns, so that a cost that
+// grows with the cluster would show.
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import {
@@ -35,7 +35,7 @@ export const journeysBenchmark: Benchmark = {
     let figures: Figures = {};
     for (const pods of sizes) {
       progress(`a cluster of ${pods} pods`);
-      const world = new JourneysWorld({ pods, onEvent: (event) => heard(event.type) });
+      const world = new JourneysWorld({ pods, onEvent: (event) => noteEvent(event.type) });
       const memory = fill(world);
       worlds.set(pods, world);
       if (pods === big) figures = { ...figures, ...memory };
@@ -49,11 +49,11 @@ export const journeysBenchmark: Benchmark = {
 };
 
 /** When the last event came; the observer tells it in the same turn. */
-let heardAt = 0;
+let eventAt = 0;
 let shown = 0;
 
-function heard(type: string): void {
-  heardAt = performance.now();
+function noteEvent(type: string): void {
+  eventAt = performance.now();
   if (type === "shown") shown += 1;
 }
 
@@ -93,7 +93,7 @@ async function measurePace(
       const stored = world.store(change);
       const from = performance.now();
       world.observe(stored);
-      latencies.push(heardAt - from);
+      latencies.push(eventAt - from);
     }
     if (performance.now() < advanceAt) continue;
     advanceAt += advanceEveryMs;
@@ -117,7 +117,7 @@ async function measurePace(
   };
 }
 
-/** Many changes of which only the pod is seen: what each keeps, and whether others pay for them. */
+/** Many changes of which only the pod is seen: the memory of each, and the effect on others. */
 function measurePending(
   world: JourneysWorld,
   progress: Progress,

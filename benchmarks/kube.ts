@@ -1,4 +1,4 @@
-// What the reflector costs beside the parsing nobody can avoid, and beside the usual informer. The
+// The cost of the reflector beside the unavoidable parsing, and beside the usual informer. The
 // reference and the subject run in turns in the same process over the same bytes; figures are the
 // medians of the ratios of each turn.
 import { execFile } from "node:child_process";
@@ -177,11 +177,11 @@ async function listOnce(url: string): Promise<void> {
 
 /** Milliseconds from the first byte of the watch to the last event. */
 async function watchOnce(client: MemoryClient): Promise<number> {
-  let heard = 0;
+  let updates = 0;
   const all = new Promise<number>((resolve) => {
     const reflector = podReflector(client, (type) => {
-      heard += type === "updated" ? 1 : 0;
-      if (heard === events && type === "updated") {
+      updates += type === "updated" ? 1 : 0;
+      if (updates === events && type === "updated") {
         const doneAt = performance.now();
         void reflector.stop().then(() => resolve(doneAt));
       }

@@ -1,6 +1,5 @@
-// One run of a benchmark with nginx: a folder of its own, which is gone afterwards, and an order to
-// stop that is heard. Lockstep's nginx outlives its controller by design, so a signal must not end
-// us at once.
+// One run of a benchmark with nginx: a temporary folder, and a handler for stop signals. Lockstep's
+// nginx outlives its controller by design, so a signal must not end the benchmark at once.
 import { makeRunFolder } from "../src/cli/run-folder.ts";
 import type { Environment } from "../src/environment/environment.ts";
 import { CannotMeasureError } from "./benchmark.ts";

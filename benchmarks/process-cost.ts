@@ -1,4 +1,4 @@
-// What processes cost, as /proc tells it: processor time and memory.
+// The cost of processes from /proc: processor time and memory.
 import { existsSync, readFileSync } from "node:fs";
 
 /** USER_HZ, in which /proc counts, is 100 on every Linux there is. */

@@ -10,7 +10,7 @@ export class LoadProcess {
     this.#child = child;
   }
 
-  /** Each generator has one target: what it learnt of the answers holds for that alone. */
+  /** Each generator has one target: its knowledge of the answers holds for that alone. */
   static async start(target: LoadTarget): Promise<LoadProcess> {
     const { child } = await BenchChild.start("bench-load", target);
     return new LoadProcess(child);

@@ -1,5 +1,5 @@
-// Two proxies under the same load in turns, A B B A A B …, so that what the machine does beside hits
-// both alike. What is compared are neighbouring rounds; the figure is the median of their ratios.
+// Two proxies under the same load in turns, A B B A A B …, so that other load on the machine
+// affects both alike. Neighbouring rounds are compared; the figure is the median of their ratios.
 import type { LoadResult } from "./bench-load.ts";
 import { median } from "./benchmark.ts";
 import { threadMicroseconds } from "./process-cost.ts";

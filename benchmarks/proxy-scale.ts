@@ -38,7 +38,7 @@ export function hostAt({ name }: HostRange, number: number): string {
   return name.replace("#", String(number));
 }
 
-/** What most services have behind them; what a static configuration is given. */
+/** The usual number of endpoints of a service, also in the static configuration. */
 export function fewAddresses(): readonly string[] {
   return Array.from({ length: fewPeers }, (_, index) => `127.80.0.${index + 1}`);
 }

@@ -1,5 +1,5 @@
-// What is measured: an nginx with Lockstep's constant configuration and all of the state, a static
-// nginx, and the backend of both.
+// The measured systems: an nginx with Lockstep's constant configuration and all of the state, a
+// static nginx, and the backend of both.
 import { webcrypto } from "node:crypto";
 import { makeAuthority } from "../src/apiserver/certificate-authority.ts";
 import type { Certificate, DecidedEndpoint, RoutingDecision } from "../src/decide/decision.ts";
@@ -31,7 +31,7 @@ export class ProxyBenchWorld {
   readonly #options: ProxyBenchWorldOptions;
   readonly #services = new Map<string, readonly DecidedEndpoint[]>();
   readonly #routed = new Map<string, () => void>();
-  /** What has been started, to be ended in the reverse order. */
+  /** The started parts, to be ended in the reverse order. */
   readonly #started: (() => Promise<void>)[] = [];
   #decision: RoutingDecision = { hosts: new Map(), services: new Map() };
   #supervisor: NginxSupervisor | undefined;
@@ -151,7 +151,7 @@ export class ProxyBenchWorld {
   }
 }
 
-/** For any name: nobody verifies it. */
+/** For any name: no client verifies it. */
 async function makeCertificate(clock: Clock): Promise<Certificate> {
   const authority = await makeAuthority({ clock, crypto: webcrypto, name: "bench" });
   const { cert, key } = await authority.issueServer([host]);

@@ -1,6 +1,6 @@
-// What the proxy costs: an nginx with Lockstep's constant configuration and a large state beside a
+// The cost of the proxy: an nginx with Lockstep's constant configuration and a large state beside a
 // static nginx with one server, of the same program, with the same backend, log and kept
-// connections, asked in turns in the same run.
+// connections, measured in turns in the same run.
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import type { HostRange } from "./bench-load.ts";
 import type { Benchmark, Figure, Figures, Progress } from "./benchmark.ts";
@@ -169,7 +169,7 @@ async function sideOf(
   return { load, workerPids: await world.workerPids(name) };
 }
 
-/** What is asked of it is asked of both numbers of workers. */
+/** The goals hold for both numbers of workers. */
 function withLowest(figures: Figures): Figures {
   const one = figures["throughputRatio1Worker"];
   const two = figures["throughputRatio2Workers"];

@@ -17,7 +17,7 @@ export interface ReplicaProcessOptions extends BenchReplicaOptions {
 
 export class ReplicaProcess {
   readonly #child: ChildProcess;
-  #heard: (message: ReplicaMessage) => void = () => undefined;
+  #onMessage: (message: ReplicaMessage) => void = () => undefined;
 
   /** Resolves when it serves. */
   static async start({ onRouted, ...options }: ReplicaProcessOptions): Promise<ReplicaProcess> {
@@ -30,7 +30,7 @@ export class ReplicaProcess {
   private constructor(child: ChildProcess, onRouted: ReplicaProcessOptions["onRouted"]) {
     this.#child = child;
     child.on("message", (message: ReplicaMessage) => {
-      if (message.kind !== "routed") return this.#heard(message);
+      if (message.kind !== "routed") return this.#onMessage(message);
       for (const change of message.routed) {
         onRouted(change, (change.atMs - sharedClockOffsetMs) as MonotonicMs);
       }
@@ -59,7 +59,7 @@ export class ReplicaProcess {
     return new Promise((resolve, reject) => {
       const ended = (): void => reject(new Error("the replica's process has ended"));
       this.#child.once("exit", ended);
-      this.#heard = (message) => {
+      this.#onMessage = (message) => {
         this.#child.off("exit", ended);
         resolve(message);
       };

@@ -1,4 +1,4 @@
-// What the simulator itself costs, without a program in it: timers that re-arm themselves, and
+// The cost of the simulator itself, without a program in it: timers that re-arm themselves, and
 // exchanges with a server that does nothing. The reference is the least that can order events and
 // settle promises between them: a binary heap turned by setImmediate.
 import type { Environment } from "../src/environment/environment.ts";

@@ -36,7 +36,7 @@ export class PartsProfile {
     this.#session.disconnect();
   }
 
-  /** Share of the samples in percent, by part; what fits none is `runtime` (GC and built-ins). */
+  /** Share of the samples in percent, by part; the rest is `runtime` (GC and built-ins). */
   shares(): ReadonlyMap<string, number> {
     const { nodes = [], samples = [] } = this.#profile ?? {};
     const partOfNode = new Map(nodes.map(({ id, callFrame }) => [id, partOf(callFrame.url)]));

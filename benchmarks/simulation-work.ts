@@ -1,5 +1,5 @@
-// What goes on in the simulated cluster: nodes that renew their Leases, and a controller that
-// writes Endpoints as the real one does, from a queue, by workers, through a limited client.
+// The work in the simulated cluster: nodes that renew their Leases, and a controller that writes
+// Endpoints as the real one does, from a queue, by workers, through a limited client.
 import type { Environment } from "../src/environment/environment.ts";
 import { type KubeClient, parseJson } from "../src/kube/client/client.ts";
 import { RateLimitedClient } from "../src/kube/client/rate-limited-client.ts";

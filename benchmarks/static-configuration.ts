@@ -94,14 +94,14 @@ export const temporaryFiles = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi
   .map((name) => `${name}_temp_path temp/${name};`)
   .join(" ");
 
-/** Lockstep's format; what only Lockstep knows stands there as a constant of usual length. */
+/** Lockstep's format; Lockstep's own values are constants of usual length. */
 function logFormatOf(constant: string): string {
   const [format] = /^ *log_format [^;]*;/m.exec(constant) ?? [];
   if (format === undefined) throw new Error("nginx.conf has no log_format");
   return format.replaceAll(/\$lockstep_\w+/g, "namespace/name:80");
 }
 
-/** Those of no block: what is in one is indented. */
+/** Lines outside of blocks: lines in a block are indented. */
 function linesOf(text: string, wanted: RegExp): string {
   const lines = text.split("\n");
   return lines.filter((line) => wanted.test(line)).join("\n    ");

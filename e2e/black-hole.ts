@@ -11,7 +11,7 @@ export interface BlackHole {
   close(): Promise<void>;
 }
 
-/** The kernel takes one more than it is told. */
+/** The kernel accepts one more than this. */
 const backlog = 1;
 
 /** A connection that is not made by then waits for a place in the queue. */

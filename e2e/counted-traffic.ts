@@ -12,7 +12,7 @@ export interface CountedTrafficOptions {
   readonly requestsPerSecond: number;
   /** The world's unless given. */
   readonly hosts?: readonly string[];
-  /** By which its requests are told from others' in an access log; `/` unless given. */
+  /** Distinguishes its requests from others in an access log; `/` unless given. */
   readonly path?: string;
 }
 
@@ -101,7 +101,7 @@ export class CountedTraffic {
 /** The uids of pods, by `replica host`. */
 export type ServedBy = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** What it is when every pod of a host serves through every replica, and no other. */
+/** The expected text when every pod of a host serves through every replica, and no other. */
 export function expectedFrom(
   pods: readonly ShopPod[],
   replicas: readonly Pick<EntryReplica, "name">[],

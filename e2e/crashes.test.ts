@@ -1,6 +1,6 @@
-// What is killed comes back, and what is left goes on: workers, nginx and Lockstep die under load,
-// of one replica among three. Nothing is lost but what the dead had in their hands, and nowhere
-// else; and afterwards every request is served, by the right pods.
+// Killed processes come back, and the others continue: workers, nginx and Lockstep die under load,
+// of one replica among three. Only requests in the hands of the dead process are lost; afterwards
+// every request is served, by the right pods.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { MonotonicMs } from "../src/environment/clock.ts";
 import { socketPathOf } from "../src/outputs/nginx/nginx-prefix.ts";
@@ -58,7 +58,7 @@ describe.skipIf(withoutNginx !== false)("under load, with one replica of three",
     expect(victimCounts(traffic)).toMatchObject({ refused: 0 });
   });
 
-  it("a killed nginx is started again and told everything", async () => {
+  it("a killed nginx is started again and loaded", async () => {
     const traffic = await startTraffic();
     const before = await nginxOf(victim);
     const goneAt = await killed([before.masterPid, ...before.workerPids]);
@@ -72,7 +72,7 @@ describe.skipIf(withoutNginx !== false)("under load, with one replica of three",
     expectLostOnly(traffic, goneAt);
   });
 
-  it("a killed Lockstep is missed by nobody, and its nginx obeys the next one", async () => {
+  it("a killed Lockstep is not noticed by clients, and its nginx obeys the next one", async () => {
     const traffic = await startTraffic();
     const before = await nginxOf(victim);
     await victim.kill();
@@ -86,7 +86,7 @@ describe.skipIf(withoutNginx !== false)("under load, with one replica of three",
         areDone && pods.length === 2 * podsEach && pods.every(({ uid }) => uid !== deleted.uid)
       );
     });
-    // Nobody tells this nginx; it tries the dead pod and then another.
+    // This nginx gets no pushes; it tries the dead pod and then another.
     const deletedAt = traffic.sent;
     await world.until("the nginx without Lockstep has tried the deleted pod", async () =>
       (await triesAfter(traffic, deletedAt)).includes(deleted.address),
@@ -166,7 +166,9 @@ describe.skipIf(withoutNginx !== false)("under load, with one replica of three",
     return clock.monotonicMs();
   }
 
-  /** What is lost was in the hands of the one that died: nothing sent later, nothing elsewhere. */
+  /**
+   * Only requests in the hands of the dead process may be lost: none sent later, none elsewhere.
+   */
   function expectLostOnly(traffic: CountedTraffic, goneAt: MonotonicMs): void {
     const { results, sent, entryCounts } = traffic;
     expect(results.length).toBe(sent);

@@ -33,7 +33,7 @@ export function clientOf(environment: Environment, lab: LabProcess): KubeClient 
 export class LedgerWriter {
   /** Name and resourceVersion of what a server said is stored. */
   readonly acknowledged = new Map<string, number>();
-  /** What no server answered for: it may be stored or not. */
+  /** Writes without an answer: they may be stored or not. */
   readonly unknown = new Set<string>();
   /** Refusals that say for sure what happened, of which there must be none. */
   readonly refused: unknown[] = [];
@@ -74,8 +74,8 @@ export class LedgerWriter {
 }
 
 export class LedgerWatcher {
-  /** Name and resourceVersion in the order in which they were heard. */
-  readonly heard: [string, number][] = [];
+  /** Name and resourceVersion in the order of arrival. */
+  readonly received: [string, number][] = [];
   /** Why it would have had to list again: there must be no such reason. */
   readonly gaps: string[] = [];
   connections = 0;
@@ -130,14 +130,14 @@ export class LedgerWatcher {
     }
   }
 
-  #hear(event: { readonly type: string; readonly object: HeardObject }): void {
+  #hear(event: { readonly type: string; readonly object: ReceivedObject }): void {
     if (event.type === "ERROR") {
       this.gaps.push(event.object.message ?? "");
       return;
     }
     const { name = "", resourceVersion = "" } = event.object.metadata;
     this.#version = resourceVersion;
-    if (event.type !== "BOOKMARK") this.heard.push([name, Number(resourceVersion)]);
+    if (event.type !== "BOOKMARK") this.received.push([name, Number(resourceVersion)]);
   }
 
   /** A server that does not serve is left for another; one that has forgotten is a gap. */
@@ -146,12 +146,12 @@ export class LedgerWatcher {
   }
 }
 
-interface HeardObject {
+interface ReceivedObject {
   readonly message?: string;
   readonly metadata: { readonly name?: string; readonly resourceVersion?: string };
 }
 
-/** What is stored of the ledger in the end. */
+/** The stored part of the ledger at the end. */
 export async function storedLedger(client: KubeClient): Promise<Map<string, number>> {
   const { body } = await client.request({
     verb: "list",
@@ -159,7 +159,7 @@ export async function storedLedger(client: KubeClient): Promise<Map<string, numb
     path: `${path}?labelSelector=${label}`,
     deadlineMs,
   });
-  const { items } = JSON.parse(body.toString("utf8")) as { items: HeardObject[] };
+  const { items } = JSON.parse(body.toString("utf8")) as { items: ReceivedObject[] };
   return new Map(
     items.map(({ metadata }) => [metadata.name ?? "", Number(metadata.resourceVersion)]),
   );

@@ -60,11 +60,11 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
     expect(certain).toEqual(new Map([...writer.acknowledged].sort(byName)));
     const inOrder = [...stored].sort(([, one], [, other]) => one - other);
     const last = inOrder.at(-1)?.[1] ?? 0;
-    await world.until("the watcher has heard all", () => watcher.lastVersion >= last);
+    await world.until("the watcher has received all", () => watcher.lastVersion >= last);
     watcher.stop();
     await watching;
     expect(watcher.gaps).toEqual([]);
-    expect(watcher.heard).toEqual(inOrder);
+    expect(watcher.received).toEqual(inOrder);
     await expectDeploymentRuns(lab);
 
     expect(await lab.stop()).toBe(0);

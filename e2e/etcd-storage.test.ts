@@ -60,13 +60,13 @@ describe.skipIf(withoutEtcd !== false).each(etcdPrograms)("on $name", ({ program
     const certain = new Map([...stored].filter(([key]) => !writer.unknown.has(key)));
     expect(certain).toEqual(writer.acknowledged);
     const last = Math.max(...stored.values());
-    await world.until("the witness has heard the last write", () => witness.reached >= last);
+    await world.until("the witness has received the last write", () => witness.reached >= last);
     expect(witness.lost).toEqual([]);
     expect(witness.seen).toEqual([...stored].sort(([, one], [, other]) => one - other));
   });
 });
 
-/** Writes keys that nobody else writes, and knows of each whether it was acknowledged. */
+/** Writes keys that no other client writes, and knows of each whether it was acknowledged. */
 class Writer {
   readonly acknowledged = new Map<string, number>();
   readonly unknown = new Set<string>();
@@ -86,7 +86,7 @@ class Writer {
       const key = `/a/${lane}-${number}`;
       try {
         const result = await this.#storage.put(key, Buffer.from("x"), 0);
-        if (!result.done) throw new Error(`somebody else has written ${key}`);
+        if (!result.done) throw new Error(`another client has written ${key}`);
         this.acknowledged.set(key, result.revision);
       } catch (error) {
         const isUnknown =
@@ -98,7 +98,7 @@ class Writer {
   }
 }
 
-/** Hears every write through a watch that nobody restarts. */
+/** Receives every write through one watch that is never restarted. */
 class Witness {
   readonly seen: [string, number][] = [];
   readonly lost: Error[] = [];
@@ -121,7 +121,7 @@ class Witness {
   }
 
   #hear(event: StorageEvent): void {
-    if (event.type !== "put") throw new Error(`nobody removed ${event.key}`);
+    if (event.type !== "put") throw new Error(`unexpected removal of ${event.key}`);
     this.seen.push([event.record.key, event.record.revision]);
     this.reached = event.record.revision;
   }

@@ -20,7 +20,7 @@ afterAll(() => files.remove(folder));
 const node = (...args: readonly string[]) =>
   processes.run(process.execPath, args, { timeoutMs: 60_000 });
 
-it("writes in a thread of its own, while others read and nobody else may write", async () => {
+it("writes in a thread of its own, while others may read but not write", async () => {
   const path = `${folder}/h.db`;
   const history = await History.open({ ...environment, path });
   const originMs = clock.wallMs();
@@ -60,8 +60,8 @@ it.skipIf(!canMount())(
       { timeoutMs: 60_000 },
     );
     expect(result.errorOutput).toBe("");
-    const told: unknown = JSON.parse(result.output);
-    expect(told).toEqual({
+    const printed: unknown = JSON.parse(result.output);
+    expect(printed).toEqual({
       trouble: `cannot write ${folder}/h.db: its disk is full`,
       isWaiting: true,
       troubleAfter: null,

@@ -174,7 +174,7 @@ describe.skipIf(withoutNginx !== false)("a request meant to harm", () => {
     expect(await askHttp2(place, upgrade)).not.toMatch(/^(Upgrade|Connection):/m);
   });
 
-  it("is about the host of its request line, and the endpoint is told no other", async () => {
+  it("is about the host of its request line, and the endpoint gets no other", async () => {
     const seen = async (target: string, host: string) => {
       const head = `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
       const [, body = ""] = (await world().raw(head)).split("\r\n\r\n");

@@ -1,5 +1,5 @@
-// What comes of Ingresses with anything in every string is taken by the proxy, host by host: it is
-// well formed, so that no object can have the rules of another refused.
+// The proxy accepts the result of Ingresses with arbitrary strings, host by host: it is well
+// formed, so that no object can cause the refusal of another's rules.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Routing } from "../src/decide/routing/routing.ts";

@@ -44,13 +44,13 @@ async function exceedShare(world: HostileWorld): Promise<void> {
   const rules = [{ host: "large.example", http: { paths } }];
   await world.create(ingress("large", { ...spec, rules }, annotations));
   const path = `/api/v1/namespaces/${hostile}/events`;
-  const told = async () => {
+  const problemEvent = async () => {
     const { body } = await world.client.request({ verb: "list", method: "GET", path });
     const { items }: Events = JSON.parse(body.toString("utf8"));
     return items.find(({ reason }) => reason === "MemoryShareExceeded");
   };
-  await world.proxy.until(async () => (await told()) !== undefined);
-  const event = await told();
+  await world.proxy.until(async () => (await problemEvent()) !== undefined);
+  const event = await problemEvent();
   expect(event?.involvedObject).toMatchObject({ kind: "Ingress", name: "large" });
   expect(event?.message).toMatch(/^host large.example: namespace hostile exceeds its share/);
   expect((await world.proxy.ask("large.example")).status).toBe(503);

@@ -28,7 +28,7 @@ export interface IngressSpec {
   ];
 }
 
-/** What must stay as it is. */
+/** The state that must not change. */
 export interface Fingerprint {
   readonly answers: readonly unknown[];
   readonly certificate: string;

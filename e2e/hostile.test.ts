@@ -1,7 +1,7 @@
-// Whatever the strings of an object hold, it harms nobody else: Ingresses, services, slices and secrets
-// with nginx directives, Lua, ends of lines, nonsense and sheer length in every field, through the API
-// server where it takes them and past it where it does not. Another namespace's answers stay byte for
-// byte the same, nginx's files are not touched, and whose Ingress does not serve is told why.
+// Hostile strings in an object harm no other: Ingresses, services, slices and secrets with nginx
+// directives, Lua, line ends, nonsense and sheer length in every field. They go through the API
+// server if it takes them, and past it if not. Another namespace's answers stay byte for byte the
+// same, nginx's files are not touched, and an Ingress that does not serve gets a reason.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { annotationGroups } from "../src/decide/routing/ingress/annotations.ts";
@@ -49,7 +49,7 @@ const fields: Readonly<Record<string, (text: string, spec: IngressSpec) => objec
   class: (text, spec) => ({ ...spec, ingressClassName: text }),
 };
 
-/** Any text after a slash is a path; what is behind a service is no matter of its Ingress. */
+/** Any text after a slash is a path; a service's endpoints are no matter of its Ingress. */
 const mayServeNothing = /^(class|path|bare|port|backend)-/;
 
 function withPath(spec: IngressSpec, changed: object): object {
@@ -147,7 +147,7 @@ async function nextSecond(): Promise<void> {
 
 describe.skipIf(withoutNginx !== false)("hostile objects", () => {
   it(
-    "harm nobody else",
+    "harm no other tenant",
     () =>
       HostileWorld.use(async (world) => {
         const { proxy, replica } = world;
@@ -161,20 +161,21 @@ describe.skipIf(withoutNginx !== false)("hostile objects", () => {
         await proxy.until(async () => (await proxy.ask("last.example")).status === 200);
         expect(world.refused).toBeGreaterThan(texts.length * Object.keys(fields).length * 0.5);
 
-        const untold = async (): Promise<readonly string[]> => {
+        const unexplained = async (): Promise<readonly string[]> => {
           const { problems } = replica.loop.decisions.routes;
-          const told = new Set(problems.map(({ origin }) => origin.name));
+          const explained = new Set(problems.map(({ origin }) => origin.name));
           const found: string[] = [];
           for (const [name, host] of ingresses.hosts) {
             const { status } = await proxy.ask(host);
             if (name.startsWith("shown-")) await world.shownFor(host);
-            const isExplained = told.has(name) || (status !== 500 && mayServeNothing.test(name));
+            const isExplained =
+              explained.has(name) || (status !== 500 && mayServeNothing.test(name));
             if (status !== 200 && !isExplained) found.push(`${name} ${status}`);
           }
           return found;
         };
-        // Services and secrets are heard of on their own, and may come later than the last Ingress.
-        await expect.poll(untold, { timeout: 60_000 }).toEqual([]);
+        // Services and secrets arrive separately, maybe later than the last Ingress.
+        await expect.poll(unexplained, { timeout: 60_000 }).toEqual([]);
         expect(await world.fingerprint()).toEqual(before);
         const errors = readFileSync(`${proxy.prefix}/logs/error.log`, "utf8")
           .split("\n")

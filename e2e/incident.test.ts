@@ -1,5 +1,5 @@
-// `lockstep incident` as somebody types it: a play in virtual time, one over real sockets, and what
-// is left when either is called off.
+// `lockstep incident` as a user types it: a play in virtual time, one over real sockets, and the
+// state after an abort of either.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

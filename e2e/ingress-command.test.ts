@@ -54,7 +54,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     return outcomes;
   };
 
-  it("says who would serve a request, and what is near when nobody would", async () => {
+  it("shows the endpoints of a request, and similar names if there is no route", async () => {
     expect(await requests(4)).toEqual({ 200: 4 });
     const [pods, known, near] = await Promise.all([
       world.pods(),
@@ -101,7 +101,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
   });
 
   it("prints the truth about a service, for people and for machines", async () => {
-    const [{ code, output }, text, unknown, nobody] = await Promise.all([
+    const [{ code, output }, text, unknown, refused] = await Promise.all([
       ask("endpoints", "shop-1", "--json"),
       ask("endpoints", "shop-1"),
       ask("endpoints", "shop-9"),
@@ -117,7 +117,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       code: 1,
       output: "✗ No route leads to default/shop-9. Similar: default/shop-1.\n",
     });
-    expect({ code: nobody.code, said: nobody.errorOutput }).toEqual({
+    expect({ code: refused.code, said: refused.errorOutput }).toEqual({
       code: 2,
       said:
         "lockstep: no ingress answers at 127.0.0.1:1: connection refused. Start one with " +
@@ -246,7 +246,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       const pods = await world.pods();
       return pods.every(({ uid }) => saved.some(({ podUid }) => podUid === uid));
     });
-    // What the first lists of the next one are compared with.
+    // The state for the first lists of the next one.
     const { known } =
       readSnapshot((await files.read(snapshotPathOf(replica.prefix))) ?? Buffer.of()) ?? {};
     expect([...(known ?? [])].find(([watch]) => watch.endsWith(" ingresses"))?.[1]).toBe(1);
@@ -284,7 +284,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     const before = await saveObjects(world, "before");
     await world.deletePod(pod);
     const logged = await IngressProcess.start(world, "logged", ["--access-log", "stdout"]);
-    await world.until("nobody listens at the pod's address", async () => {
+    await world.until("no process listens at the pod's address", async () => {
       return (await request(world, `${pod.address}:8080`)) === "0";
     });
     expect(await request(world, logged.address, "dead.example")).toBe("502");
@@ -311,9 +311,9 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     await world.released("1");
   });
 
-  it("opens its log anew when asked to, and serves on while nobody reads what it prints", async () => {
+  it("opens its log again on a signal, and serves on while its output has no reader", async () => {
     const { files, processes } = world.environment;
-    // As root nginx's workers are another user, who must reach the log to open it anew.
+    // As root nginx's workers are another user, who must reach the log to open it again.
     const barred = "the nginx workers cannot open this folder";
     expect(replica.said.includes(barred)).toBe(process.getuid?.() === 0);
     chmodSync(world.folder, 0o711);
@@ -348,7 +348,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     await logged.terminate();
   });
 
-  it("told to stop, is unready at once, serves a while longer and ends in order", async () => {
+  it("asked to stop, it is unready at once, serves a while longer and ends in order", async () => {
     const drained = await IngressProcess.start(world, "drained", ["--drain-delay", "4s"]);
     const { pid = 0 } = drained;
     world.environment.processes.kill(pid, "SIGTERM");
@@ -361,7 +361,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
   });
 });
 
-/** What an operator would have saved of the cluster; gives the file. */
+/** Saves the cluster's objects, as an operator would; returns the file. */
 async function saveObjects(world: ShopsWorld, name: string): Promise<string> {
   const { files, processes } = world.environment;
   const kinds = "pods,services,nodes,endpointslices";
@@ -372,7 +372,7 @@ async function saveObjects(world: ShopsWorld, name: string): Promise<string> {
   return path;
 }
 
-/** The status of one request, as text; 0 when nobody listens. */
+/** The status of one request, as text; 0 if the connection is refused. */
 async function request(
   { environment }: ShopsWorld,
   address: string,
@@ -387,7 +387,7 @@ async function request(
     await textOf(response.body);
     return String(response.status);
   } catch {
-    // Nobody listens, which is what some tests expect.
+    // The connection is refused, which some tests expect.
     return "0";
   }
 }

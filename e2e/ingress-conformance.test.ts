@@ -1,6 +1,6 @@
-// What conformance suites of Ingress ask from outside, of the lab, `lockstep ingress` and nginx as
-// users run them: pods with a suite's echo server say what reached them. The tables of paths and
-// hosts are in src/outputs/nginx/ingress-meaning.test.ts.
+// Conformance suites of Ingress, from outside, against the lab, `lockstep ingress` and nginx as
+// users run them: pods with a suite's echo server report the requests that reached them. The tables
+// of paths and hosts are in src/outputs/nginx/ingress-meaning.test.ts.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseJson } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
@@ -107,7 +107,7 @@ describe.skipIf(withoutNginx !== false)("an Ingress with nothing but a default b
     await world.stop();
   });
 
-  it("shows where it is served, and one of a class that nobody has does not", async () => {
+  it("shows where it is served, and one of an unknown class does not", async () => {
     await world.until("the address is shown", async () => {
       return (await addressesOf("everything")).length > 0;
     });

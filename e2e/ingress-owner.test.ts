@@ -23,7 +23,7 @@ describe.skipIf(withoutNginx !== false)("a second lockstep ingress on one prefix
   });
   afterAll(() => world?.stop());
 
-  /** What it says when it does not start, without its log lines. */
+  /** The output of a failed start, without its log lines. */
   const refused = async (args: readonly string[], config?: string): Promise<string> => {
     const second = first.beside("second", args, config);
     await second.run();
@@ -49,7 +49,7 @@ describe.skipIf(withoutNginx !== false)("a second lockstep ingress on one prefix
 
   const served = [200, 200, 200, 200, 200];
 
-  /** The same nginx, told by the same Lockstep, serves as before. */
+  /** The same nginx, with the same Lockstep, serves as before. */
   const whileUnchanged = async (act: () => Promise<void>): Promise<void> => {
     const before = await first.nginx();
     await act();
@@ -63,7 +63,7 @@ describe.skipIf(withoutNginx !== false)("a second lockstep ingress on one prefix
     expect(await first.ask("/readyz")).toMatch(/^ok/);
   };
 
-  it("is refused while the first lives, and told how to replace it", () =>
+  it("is refused while the first lives, and shown how to replace it", () =>
     whileUnchanged(async () => {
       const said = await refused(statusPort);
       expect(said.replace(/since \S+Z/, "since THEN")).toBe(

@@ -26,7 +26,7 @@ export class IngressProcess {
   readonly #control: ControlClient;
   #child: ChildProcess | undefined;
   /** Resolves when all of what the newest run said and wrote has been read. */
-  #heard: Promise<unknown> = Promise.resolve();
+  #output: Promise<unknown> = Promise.resolve();
   /** Everything the newest run has said. */
   #said = "";
   #written = "";
@@ -103,16 +103,16 @@ export class IngressProcess {
     this.#written = "";
     const child = await environment.processes.spawn(process.execPath, program);
     this.#child = child;
-    this.#heard = Promise.all([this.#listen(child), this.#collect(child)]);
+    this.#output = Promise.all([this.#listen(child), this.#collect(child)]);
     return child;
   }
 
-  /** What the newest run has said on standard error. */
+  /** The standard error of the newest run. */
   get said(): string {
     return this.#said;
   }
 
-  /** What it has written on standard output. */
+  /** Its standard output. */
   get written(): string {
     return this.#written;
   }
@@ -135,7 +135,7 @@ export class IngressProcess {
   /** Its exit code, once it has ended by itself and all that it said has been read. */
   async exited(): Promise<number | null | undefined> {
     const exit = await this.#child?.exited;
-    await this.#heard;
+    await this.#output;
     this.#child = undefined;
     return exit?.code;
   }
@@ -147,7 +147,7 @@ export class IngressProcess {
     this.#child = undefined;
   }
 
-  /** What nginx says of itself; undefined while none does. */
+  /** nginx's own state; undefined while none runs. */
   async nginx(): Promise<ControlState | undefined> {
     try {
       return await this.#control.state();
@@ -218,7 +218,7 @@ export class IngressProcess {
     return await textOf(body);
   }
 
-  /** As Ctrl-C would; what a failed test has left is ended too. */
+  /** As Ctrl-C would; leftovers of a failed test are ended too. */
   async #stop(): Promise<void> {
     this.#child?.kill("SIGINT");
     await this.#child?.exited;

@@ -9,7 +9,7 @@ import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import { ProxyWorld, textOf, withoutNginx } from "./proxy-world.ts";
 
-/** Of Events that the Ingresses below are told. */
+/** The number of Events for the Ingresses below. */
 const eventCount = 6;
 
 /** Stands for the port of the service `next`. */
@@ -88,7 +88,7 @@ const asked: Readonly<Record<string, Asked>> = {
 };
 
 describe.skipIf(withoutNginx !== false)("Ingresses with annotations", () => {
-  it("do what they ask for, and what they cannot have is told", () =>
+  it("work as documented, and invalid values are reported", () =>
     ProxyWorld.use((world) =>
       withIngresses(world, async (client) => {
         const seen = async (host: string, target?: string, headers?: Annotations) =>
@@ -141,7 +141,7 @@ describe.skipIf(withoutNginx !== false)("Ingresses with annotations", () => {
           "200 next: both.example /",
         );
         expect(await seen("nobody.example")).toBe("200 next: nobody.example /");
-        expect(await told(world, client)).toEqual([
+        expect(await problemTexts(world, client)).toEqual([
           "closed RouteClosed annotation nginx.ingress.kubernetes.io/auth-tls-secret: this " +
             "kind of authentication is not supported, so every request is answered with 503",
           "late HostTaken host plain.example belongs to namespace default (Ingress " +
@@ -262,7 +262,7 @@ async function ask(
 }
 
 /** The Events, when they are all there: `object reason message`. */
-async function told(world: ProxyWorld, client: HttpKubeClient): Promise<readonly string[]> {
+async function problemTexts(world: ProxyWorld, client: HttpKubeClient): Promise<readonly string[]> {
   let events: readonly string[] = [];
   await world.until(async () => {
     const answer = await client.request({ verb: "list", method: "GET", path: "/api/v1/events" });

@@ -1,5 +1,5 @@
 // A replica of the ingress on real sockets: an embedded API server, real nginx, and pods that are
-// HTTP servers on loopback. Nobody publishes a slice, so all that is routed comes from the pods.
+// HTTP servers on loopback. There are no slices, so all routes come from the pods.
 import { describe, expect, it } from "vitest";
 import { accessLogEntries } from "../src/access-log/access-log-entries.ts";
 import type { AccessLogEntry } from "../src/access-log/access-log-entry.ts";
@@ -43,9 +43,9 @@ describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
     ProxyWorld.use((world) =>
       withReplica(world, async ({ replica, admin, backends: [first, second] }) => {
         const { environment, prefix } = world;
-        const told: Observation[] = [];
+        const observations: Observation[] = [];
         const sink = {
-          report: (one: Observation) => told.push(one),
+          report: (one: Observation) => observations.push(one),
           follow: noop,
           unfollow: noop,
         };
@@ -56,20 +56,21 @@ describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
           clusters: ["lab"],
         });
         source.start();
-        while (told.length < 2) await environment.timers.sleep(20);
+        while (observations.length < 2) await environment.timers.sleep(20);
         await admin.deletePod("web-1");
-        while (told.length < 3) await environment.timers.sleep(20);
+        while (observations.length < 3) await environment.timers.sleep(20);
         await source.stop();
         const [one, other] = [first, second].map(({ peer }) => peer);
-        expect(told.map((report) => inWords(report))).toEqual([
+        expect(observations.map((report) => inWords(report))).toEqual([
           `join default/web ${one} all along`,
           `join default/web ${other} all along`,
           `leave default/web ${one}`,
         ]);
         const entry = replica.journal.after(0).at(-1);
-        expect(entry?.left).toMatchObject([{ podUid: told[2]?.endpoint.podUid }]);
-        // The replica's clock is ours here, and the time told is never earlier than the true one.
-        expect(told[2]?.at).toBeGreaterThanOrEqual(entry?.routedAtMs ?? Infinity);
+        expect(entry?.left).toMatchObject([{ podUid: observations[2]?.endpoint.podUid }]);
+        // The replica's clock is ours here, and the reported time is never earlier than the true
+        // one.
+        expect(observations[2]?.at).toBeGreaterThanOrEqual(entry?.routedAtMs ?? Infinity);
         await world.ask("web.example");
         const path = `${prefix}/logs/access.log`;
         const stop = new AbortController();

@@ -1,5 +1,5 @@
-// Whether a process runs. One that ends loses its command line first, and keeps its number until
-// somebody takes note, which is up to the machine and not to what is tested.
+// Whether a process runs. An ending process loses its command line first, and keeps its number
+// until its parent reaps it. The time of that depends on the machine, not on the tested program.
 import { readFileSync } from "node:fs";
 
 export function isRunning(pid: number | undefined): boolean {

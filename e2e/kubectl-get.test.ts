@@ -1,5 +1,5 @@
-// What kubectl shows of a cluster with pods that run: get in all its forms, describe, logs, raw
-// paths and discovery.
+// kubectl's views of a cluster with running pods: get in all its forms, describe, logs, raw paths
+// and discovery.
 import { expect, it } from "vitest";
 import { cells, describeKubectl } from "./kubectl-lab.ts";
 

@@ -13,7 +13,7 @@ import { finished, type LabProcess, startLabProcess } from "./lab-process.ts";
 export interface KubectlLab {
   /** Standard output of a kubectl that must succeed. */
   readonly kubectl: (...args: readonly string[]) => Promise<string>;
-  /** What kubectl says on standard error when it must fail. */
+  /** kubectl's standard error when it must fail. */
   readonly refused: (...args: readonly string[]) => Promise<string>;
   /** The same with variables of the environment besides the usual. */
   readonly kubectlWith: (
@@ -70,8 +70,8 @@ export function describeKubectl(
 }
 
 /**
- * A table as kubectl prints it, a line as its cells. What differs from run to run is named by what
- * it is: ages and addresses. Widths do not matter.
+ * A table of kubectl, a line as its cells. Ages and addresses, which differ from run to run, are
+ * replaced by placeholders. Widths do not matter.
  */
 export function cells(text: string): readonly string[] {
   return text

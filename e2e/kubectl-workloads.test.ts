@@ -47,7 +47,7 @@ spec:
     );
   });
 
-  it("rolls out, goes back and starts anew", async () => {
+  it("rolls out, goes back and restarts", async () => {
     await kubectl("apply", "-f", path());
     await rolledOut();
     await kubectl("set", "image", "deployment/web", "web=web:2");

@@ -1,4 +1,4 @@
-// The ordinary kubectl against `lockstep lab`: what it reads and writes without any node.
+// The ordinary kubectl against `lockstep lab`: reads and writes without any node.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";

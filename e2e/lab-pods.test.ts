@@ -172,7 +172,7 @@ function addressOf(pod: RawRecord): string {
   return String(recordAt(pod, "status")["podIP"]);
 }
 
-/** What the pod at an address answers, or why it does not. */
+/** The answer of the pod at an address, or the error. */
 async function ask(address: string, path = "/"): Promise<unknown> {
   try {
     const url = `http://${address}:8080${path}`;

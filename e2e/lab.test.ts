@@ -9,7 +9,7 @@ import { afterAll, afterEach, expect, it } from "vitest";
 import { parse } from "yaml";
 import { finished, runLockstep, startLabProcess, stopAllLabs } from "./lab-process.ts";
 
-/** What names the process that has a port. */
+/** The tool that names the process of a port. */
 const hasSs = ["/usr/bin/ss", "/bin/ss", "/usr/sbin/ss", "/sbin/ss"].some(existsSync);
 
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-lab-"));
@@ -39,7 +39,7 @@ it("has a context per server of each cluster, and stops without a trace", async 
   await expect(get(lab.servers[0]?.url ?? "")).rejects.toThrow(/ECONNREFUSED/);
 });
 
-it("writes the kubeconfig where it is told and removes it on SIGTERM", async () => {
+it("writes the kubeconfig where it is asked to and removes it on SIGTERM", async () => {
   const path = join(folder, "lab.yaml");
   const lab = await startLabProcess("--kubeconfig", path);
   expect(lab.kubeconfig).toBe(path);
@@ -59,7 +59,7 @@ it("takes over the kubeconfig of a lab that was killed", async () => {
   expect(await next.stop()).toBe(0);
 });
 
-it("leaves somebody else's kubeconfig alone", async () => {
+it("leaves a foreign kubeconfig alone", async () => {
   const path = join(folder, "mine.yaml");
   writeFileSync(path, "apiVersion: v1\n");
   expect(await runLockstep("lab", "--kubeconfig", path)).toEqual({
@@ -88,7 +88,7 @@ it("says which port is taken, by which process, and the flag for another", async
   expect(await lab.stop()).toBe(0);
 });
 
-it("stops by itself, without a trace, when nobody reads what it says any more", async () => {
+it("stops by itself, without a trace, when its output has no reader any more", async () => {
   const lab = spawn(process.execPath, ["bin/lockstep.mjs", "lab"], {
     stdio: ["ignore", "pipe", "pipe"],
   });

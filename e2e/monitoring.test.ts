@@ -14,10 +14,10 @@ const folder = new URL("../deploy/monitoring/", import.meta.url);
 const rulesText = readFileSync(new URL("alerts.yaml", folder), "utf8");
 const dashboard: unknown = JSON.parse(readFileSync(new URL("dashboard.json", folder), "utf8"));
 
-/** What has no figures here: there is no access log, and no ingress of Lockstep. */
+/** Panels without figures here: there is no access log, and no ingress of Lockstep. */
 const withoutData = /requests_after_leave|lockstep_ingress_/;
 
-/** Sooner than anybody would be woken, so that the test need not wait. */
+/** Sooner than real alerts, so that the test need not wait. */
 const impatient = rulesText
   .replaceAll(/for: \d+m/g, "for: 1s")
   .replace('direction="leave", hop!="traffic"}) > 60', 'direction="leave", hop!="traffic"}) > 1');
@@ -33,7 +33,7 @@ describe.skipIf(withoutPrometheus !== false)("with a real Prometheus", () => {
     world = await ShopsWorld.start({ shops: 1, replicas: 3 });
     watch = await startWatch(world);
     const { target } = watch;
-    // Prometheus takes five seconds to begin with its targets, whatever it is told.
+    // Prometheus takes five seconds to begin with its targets, with any configuration.
     prometheus = await PrometheusProcess.start(world, { target, rules: impatient });
   });
 

@@ -1,5 +1,5 @@
-// What setup installs for the proxy really works together: nginx loads its Lua module, and Lua finds
-// resty.core and cjson. Skipped where setup could not install it, which it has said.
+// The packages that setup installs for the proxy work together: nginx loads its Lua module, and Lua
+// finds resty.core and cjson. Skipped if setup could not install them, which it has reported.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -49,7 +49,7 @@ http {
   }
 });
 
-/** Once somebody listens: the socket is there a moment before. */
+/** Once nginx listens: the socket exists a moment before. */
 async function firstAnswer(socketPath: string): Promise<IncomingResponse> {
   const { network, timers } = nodeEnvironment();
   for (;;) {

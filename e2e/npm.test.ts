@@ -1,4 +1,4 @@
-// What npm starts, as npm is asked to stop: the signal arrives, and nothing is left behind.
+// npm is asked to stop: the signal arrives at its child, and nothing is left behind.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";

@@ -1,6 +1,6 @@
-// What goes wrong beneath the ingress, with real nginx, real pods and traffic that never stops:
-// endpoints that answer nothing, machines that die without a word, an API server that is down while
-// they do. Requests are counted, every one; who was tried for which is read from nginx's own log.
+// Faults beneath the ingress, with real nginx, real pods and traffic that never stops: endpoints
+// that do not answer, machines that die silently, an API server that is down while they do. Every
+// request is counted; nginx's own log shows the endpoints tried for each.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TrafficResult } from "../src/lab/traffic/traffic-result.ts";
 import { openBlackHole } from "./black-hole.ts";
@@ -20,7 +20,7 @@ const shops = ["shop-1", "shop-2", "shop-3"];
 
 const waitMs = 300_000;
 
-/** What the addresses of the lab's pods never end in. */
+/** The addresses of the lab's pods never end in this. */
 const nobodysOctet = 253;
 
 type Tries = ReadonlyMap<string, readonly string[]>;
@@ -95,7 +95,7 @@ describe.skipIf(withoutNginx !== false)("under load, with two replicas", () => {
       const { faults } = world.apiServer;
       faults.setRules([{ match: {}, resets: { rate: 1 } }]);
       faults.cache.resetWatches();
-      await world.until("every replica knows that it hears nothing", async () =>
+      await world.until("every replica knows that it receives nothing", async () =>
         (await Promise.all(replicas.map((replica) => replica.isBlind()))).every(Boolean),
       );
       const lost = await loseNode();
@@ -103,7 +103,7 @@ describe.skipIf(withoutNginx !== false)("under load, with two replicas", () => {
       const sentUntil = traffic.sent;
       await world.until("many requests were sent since", () => traffic.sent > sentUntil + 180);
       faults.setRules([]);
-      // News are heard again, and the dead stay out.
+      // Events arrive again, and the dead pods stay out.
       const [survivor] = await survivors("shop-1");
       await world.publish("hole", [survivor.address]);
       await routedTo("hole", [survivor.address]);
@@ -176,7 +176,7 @@ describe.skipIf(withoutNginx !== false)("under load, with two replicas", () => {
     return (replica: IngressProcess) => replica.activeAddresses(`default/${service}:80`);
   }
 
-  /** What was tried for each of these, once nginx has written all of it. */
+  /** The endpoints tried for each of these, once nginx has logged all of them. */
   async function triesOf(results: readonly TrafficResult[]): Promise<Tries> {
     let tries: Tries = new Map();
     await world.until("nginx has written its logs", async () => {

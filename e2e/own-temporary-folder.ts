@@ -1,5 +1,5 @@
-// For tests of what runs leave behind: a folder for temporary files that only this file of tests uses.
-// Whoever starts next on the machine cleans up after the dead, and would do so here as well.
+// For tests of leftovers: a folder for temporary files that only this test file uses. The next run
+// on the machine cleans up after dead ones, and would do so here as well.
 import { mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const memory = "/dev/shm";
 /** Several times what the etcds of a test write. */
 const roomBytes = 4e9;
 
-/** Before anything else of the file: what it starts, and `tmpdir` itself, go by it. */
+/** Before anything else of the file: its processes, and `tmpdir` itself, use it. */
 export function useOwnTemporaryFolder({ inMemory = false } = {}): void {
   const usual = tmpdir();
   beforeAll(() => {

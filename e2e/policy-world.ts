@@ -28,10 +28,10 @@ export interface Asked {
 
 export type PushedHosts = Readonly<Record<string, readonly PathRule[] | null>>;
 
-/** What nginx is started with, once it is known where. */
+/** nginx's arguments, once its folder is known. */
 export type PrepareProxy = (proxy: ProxyWorld) => Promise<Partial<NginxSupervisorOptions>>;
 
-/** One worker, so that what it counts itself can be told beforehand. */
+/** One worker, so that its own counters can be predicted. */
 const workers = 1;
 
 export class PolicyWorld {
@@ -137,8 +137,8 @@ export class PolicyWorld {
   }
 
   /**
-   * Text as it stands, on a connection of its own: what comes back until it ends, or answers came. A
-   * server that has answered may break off a client that has more to say.
+   * Sends a text on its own connection; returns the data until the end, or the given number of
+   * answers. A server that has answered may break off a client that sends more.
    */
   raw(text: string, { answers = Number.POSITIVE_INFINITY } = {}): Promise<string> {
     return new Promise((resolve, reject) => {

@@ -79,7 +79,9 @@ export class PrometheusProcess {
     return prometheus;
   }
 
-  /** What an expression gives now; an error of the expression is thrown in Prometheus's words. */
+  /**
+   * The present value of an expression; an error of the expression is thrown in Prometheus's words.
+   */
   async query(expression: string): Promise<readonly Sample[]> {
     const data = await this.#get(`/api/v1/query?query=${encodeURIComponent(expression)}`);
     return listAt(data, "result")
@@ -97,7 +99,7 @@ export class PrometheusProcess {
     try {
       return (await fetch(`${this.#url}/-/ready`)).ok;
     } catch {
-      // Nobody listens there yet.
+      // It does not listen yet.
       return false;
     }
   }

@@ -1,4 +1,4 @@
-// Which requests a route's policy lets in, and what the others are told, by real nginx.
+// Requests that a route's policy lets in, and the answers for the others, by real nginx.
 import { connect } from "node:http2";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Cors } from "../src/decide/route-policy.ts";
@@ -8,7 +8,7 @@ import { withoutNginx } from "./proxy-world.ts";
 const mib = 1024 * 1024;
 const http2Address = "127.0.0.4";
 
-/** Whom nginx believes about where a request came from. */
+/** The proxies that nginx trusts. */
 const trustedNetwork = "127.9.0.0/16";
 
 describe.skipIf(withoutNginx !== false)("a route", () => {
@@ -32,7 +32,7 @@ describe.skipIf(withoutNginx !== false)("a route", () => {
     });
   });
 
-  it("believes a trusted proxy about TLS and about who the client is, and nobody else", async () => {
+  it("believes a trusted proxy about TLS and about who the client is, and no other client", async () => {
     await world().hosts({
       "secure.example": [rule("/", "root", { httpsRedirect: 308, allowFrom: ["10.0.0.0/8"] })],
     });

@@ -1,5 +1,5 @@
-// How real nginx chooses endpoints: what each method promises, over two workers that share what they
-// learn.
+// How real nginx chooses endpoints: the promise of each method, over two workers that share their
+// knowledge.
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { Balance, RoutePolicy } from "../src/decide/route-policy.ts";
@@ -49,7 +49,7 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
       return slots;
     }
 
-    /** Who answered each of so many requests, one after the other, how often. */
+    /** How often each endpoint answered, of so many requests, one after the other. */
     async spread(count: number): Promise<Counts> {
       const counts: Record<string, number> = {};
       for (let sent = 0; sent < count; sent += 1) {
@@ -191,7 +191,7 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
     expect(other.headers["set-cookie"]).toContainEqual(expect.stringMatching(/^route=e(?!0{16})/));
   });
 
-  it("spreads balanced sessions anew, and changes the cookie after a failure if asked", async () => {
+  it("redistributes balanced sessions, and changes the cookie after a failure if asked", async () => {
     const service = new Service("balanced.example");
     const pods = await backends(["b0", "b1", "b2"]);
     const affinity = { cookie: "route", mode: "balanced", changeOnFailure: true } as const;

@@ -210,7 +210,7 @@ describe.skipIf(withoutNginx !== false)("the balancer in Lua", () => {
     expect(runLua(JSON.stringify(names), markedProgram)).toEqual(steps);
   });
 
-  it("keeps the TLS connections of a name to itself though somebody sets the time", () => {
+  it("keeps the TLS connections of a name to itself although the clock is changed", () => {
     expect(runLua("[]", tlsBlockProgram)).toEqual(["https://once_https", true]);
   });
 

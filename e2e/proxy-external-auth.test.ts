@@ -1,5 +1,5 @@
-// Routes for which somebody else decides who may pass, by real nginx: what it is told, what becomes of
-// its answers, and that nobody passes without one.
+// External authentication by real nginx: the request to the auth service, its answers, and that no
+// request passes without one.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { connect } from "node:http2";
 import { createServer as createTcpServer } from "node:net";
@@ -10,7 +10,7 @@ import { withoutNginx } from "./proxy-world.ts";
 
 const http2Address = "127.0.0.4";
 const authAddress = "127.0.77.201";
-/** Nobody listens there. */
+/** No process listens there. */
 const deadPeer = "127.0.77.202:9";
 
 const servers: { close(): unknown }[] = [];
@@ -23,7 +23,7 @@ async function listening(server: Server | ReturnType<typeof createTcpServer>): P
   return `${authAddress}:${address.port}`;
 }
 
-describe.skipIf(withoutNginx !== false)("a route for which somebody else decides", () => {
+describe.skipIf(withoutNginx !== false)("a route with external authentication", () => {
   const world = PolicyWorld.forFile(async ({ port }) => ({
     listen: [
       { address: "127.0.0.1", port },
@@ -137,7 +137,7 @@ describe.skipIf(withoutNginx !== false)("a route for which somebody else decides
     expect(names.map((name) => headerOf(answer, name))).toEqual(["ann", undefined, undefined]);
   });
 
-  it("refuses as it is told, with the challenge and cookies of who decides", async () => {
+  it("refuses on request, with the challenge and cookies of the auth service", async () => {
     await guarded("refused.example", byService);
     const found: unknown[] = [];
     for (const status of [401, 403]) {
@@ -156,7 +156,7 @@ describe.skipIf(withoutNginx !== false)("a route for which somebody else decides
     ]);
   });
 
-  it("sends whoever is not signed in to where one can, and knows the way back", async () => {
+  it("redirects a client without a session to the sign-in page, with the way back", async () => {
     const signIn = "https://$host/start?rd=$pass_access_scheme://$http_host$escaped_request_uri";
     await guarded("sign.example", { ...byService, signIn });
     decide = (_, response) => response.writeHead(401).end();
@@ -182,7 +182,7 @@ describe.skipIf(withoutNginx !== false)("a route for which somebody else decides
     expect(names?.toSorted()).toEqual(["a", "b", "session"]);
   });
 
-  it("lets nobody pass without a clear answer", async () => {
+  it("lets no request pass without a clear answer", async () => {
     const services = ["tools/dead:80", "tools/strange:80", "tools/endless:80", "tools/missing:80"];
     const found: Record<string, unknown> = {};
     for (const service of services) {

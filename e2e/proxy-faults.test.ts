@@ -7,7 +7,7 @@ import { runLua } from "./run-lua.ts";
 /** More than are asked at once. */
 const questions = 200;
 
-/** What nginx does when it is asked for a timer and a socket; then an endpoint refuses. */
+/** The actions of nginx for a timer and a socket; then an endpoint refuses. */
 const program = `
   local rows = require("lockstep.rows")
   rows.allocate()

@@ -95,7 +95,7 @@ const whole = {
   users: { "d/users file": [["ann", "{PLAIN}x"]] },
 };
 
-/** What stands in place of something else. */
+/** The replacements. */
 const strange: readonly unknown[] = [
   null,
   true,

@@ -1,4 +1,4 @@
-// nginx and Lockstep live and die apart: what is killed comes back, what goes on serves, and the
+// nginx and Lockstep live and die separately: a killed one comes back, the other serves, and the
 // state is right afterwards.
 import { describe, expect, it } from "vitest";
 import { ControlError } from "../src/outputs/nginx/control-answer.ts";
@@ -23,7 +23,7 @@ describe.skipIf(withoutNginx !== false)("a proxy's life", () => {
       expect(pusher.loads).toBe(1);
     }));
 
-  it("keeps its state, and serves all the while, when somebody has it read its configuration anew", () =>
+  it("keeps its state, and serves all the while, when its configuration is reloaded", () =>
     ProxyWorld.use(async (world) => {
       await world.supervisor({ workers: 1 }).start();
       const web = await world.backend("web");

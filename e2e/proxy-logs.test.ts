@@ -1,4 +1,4 @@
-// What nginx leaves behind: one line a request, bounded in rate and in size; and it runs as anybody.
+// nginx's logs: one line a request, bounded in rate and in size; and nginx as an unprivileged user.
 import { chmodSync, chownSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
@@ -110,7 +110,7 @@ describe.skipIf(withoutNginx !== false)("the access log", () => {
       expect(lines.length + suppressed).toBe(requests + 1);
     }));
 
-  it("begins anew when it is too large, and keeps the old one", () =>
+  it("starts again when it is too large, and keeps the old one", () =>
     ProxyWorld.use(async (world) => {
       await world.supervisor({ workers: 1, logMaxBytes: 4_000 }).start();
       // One line that is too much by itself: of several, the first might begin a file alone.
@@ -138,11 +138,11 @@ const nobody = 65_534;
 const cannotChangeUser = process.getuid?.() !== 0 ? "only root can try another user" : withoutNginx;
 
 describe.skipIf(cannotChangeUser !== false)("as an ordinary user", () => {
-  it("serves plain and with TLS, and its socket and keys are for nobody else", () =>
+  it("serves plain and with TLS, and no other user has access to its socket and keys", () =>
     ProxyWorld.use(async (world) => {
       const { prefix, port } = world;
       chownSync(prefix, nobody, nobody);
-      // The folders of the prefix are made by whoever starts Lockstep; here that is root.
+      // Lockstep creates the folders of the prefix; here that is root.
       const program = `${prefix}/nginx-as-nobody`;
       writeFileSync(
         program,

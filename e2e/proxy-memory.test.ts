@@ -1,5 +1,5 @@
-// What nginx does when its shared memory is full: what it has stays served and up to date, and what
-// finds no room keeps nothing else from being told. With little memory, so that it is soon full.
+// nginx with full shared memory: present entries stay served and up to date, and an entry without
+// room blocks no other push. With little memory, so that it is soon full.
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -88,7 +88,7 @@ const pem = {
 };
 
 describe.skipIf(withoutNginx !== false)("nginx whose memory is full", () => {
-  it("is told all routes, however many certificates there are", () =>
+  it("gets all routes, however many certificates there are", () =>
     withLittleMemory(async ({ world, routed, tell }) => {
       const backend = await world.backend("web");
       const names = Array.from({ length: 1_000 }, (_, index) => `shop/${index}`);
@@ -181,7 +181,7 @@ function floodOfHosts(): RoutingDecision["hosts"] {
   return new Map([...small, ...large]);
 }
 
-/** Drives one nginx by pushers that begin anew, as a controller does that is restarted. */
+/** Drives one nginx by pushers that start from nothing, like a restarted controller. */
 class Tenants {
   readonly services = new Map<string, readonly DecidedEndpoint[]>();
   readonly tenants: Ingress[] = [];
@@ -220,7 +220,7 @@ class Tenants {
         const versions = new Map([...this.services.keys()].map((key) => [key, this.#version]));
         pusher.apply(this.#decided(), { routes: true, services: versions });
         await this.#world.until(() => routed.get("tenant-b/first:80") === this.#version);
-        await this.#world.until(() => pusher.told === pusher.applied);
+        await this.#world.until(() => pusher.pushed === pusher.applied);
         snapshot.changed();
       }, pusher);
     } finally {
@@ -267,7 +267,7 @@ it.skipIf(withoutNginx !== false).each([
       expect(isFlooded).toBe(flood === floodOfHosts);
       expect((await world.ask("large-2999.flood.example")).status).toBe(isFlooded ? 503 : 404);
     });
-    // A controller that begins anew loads everything while nginx still has all of it.
+    // A restarted controller loads everything while nginx still has all of it.
     tenants.services.set("tenant-b/first:80", endpoints(next.peer));
     await tenants.withPusher(async (tell) => {
       await tell();

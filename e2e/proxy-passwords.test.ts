@@ -1,5 +1,5 @@
-// Routes that ask for a password, by real nginx: who comes in, what the others are told, and what the
-// endpoint sees of it.
+// Routes with a password, by real nginx: allowed users, the answers for others, and the request at
+// the endpoint.
 import { readdir, readFile } from "node:fs/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Cors, RoutePolicy } from "../src/decide/route-policy.ts";
@@ -103,7 +103,7 @@ describe.skipIf(withoutNginx !== false)("a route with a password", () => {
     expect(found).toEqual(Object.fromEntries(expected));
   });
 
-  it("asks everybody else for one, and says what for", async () => {
+  it("asks other clients for one, and names the realm", async () => {
     const encoded = Buffer.from("plain:foo").toString("base64");
     const others: readonly Asked[] = [
       {},
@@ -146,7 +146,7 @@ describe.skipIf(withoutNginx !== false)("a route with a password", () => {
     expect([served.status, served.headers[allowed]]).toEqual([200, origin]);
   });
 
-  it("tells nobody else where it leads to", async () => {
+  it("hides its target from other clients", async () => {
     expect(await statusOf({}, "sent.example")).toBe(401);
     expect(await statusOf(withPassword("plain", "foo"), "sent.example")).toBe(302);
   });
@@ -161,7 +161,7 @@ describe.skipIf(withoutNginx !== false)("a route with a password", () => {
       statusOf(withPassword("ann", `wrong ${number}`), "slow.example"),
     );
     const refused = new Set(await Promise.all(flood));
-    // Who comes while too many wait is told so.
+    // A request while too many wait gets a 503.
     refused.delete(503);
     expect([...refused]).toEqual([401]);
     expect(await statusOf(withPassword("ann", "foo"), "slow.example")).toBe(200);
@@ -211,7 +211,7 @@ describe.skipIf(withoutNginx !== false)("a route with a password", () => {
     }
   });
 
-  it("is closed to everybody while its users are not there", async () => {
+  it("refuses all requests while its users are missing", async () => {
     expect(await statusOf(withPassword("plain", "foo"), "lost.example")).toBe(503);
   });
 

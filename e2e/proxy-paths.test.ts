@@ -1,6 +1,6 @@
-// What becomes of requests that could mean one thing to the proxy and another to an endpoint: for
-// each, the documented answer, and what the endpoint got to see. Rules protect `/admin`; nothing that
-// a program could take for it may reach `open` in a form that we took for something else.
+// Requests that could mean one thing to the proxy and another to an endpoint: for each, the
+// documented answer, and the request at the endpoint. Rules protect `/admin`; no other form of it
+// may reach `open`.
 import { beforeAll, describe, expect, it } from "vitest";
 import { PolicyWorld, rule } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
@@ -36,7 +36,7 @@ describe.skipIf(withoutNginx !== false)("a request that could mean two things", 
     return outcomes;
   };
 
-  it("is sent on as it came when it means the same to everybody", async () => {
+  it("is passed on unchanged when it is unambiguous", async () => {
     const expected = {
       "/a%2Fb": "200 open GET /a%2Fb",
       "/admin%2Fx": "200 admin GET /admin%2Fx",

@@ -242,7 +242,7 @@ describe.skipIf(withoutNginx !== false)("a route's policy", () => {
         const cookie = answer.headers["set-cookie"]?.[0]?.split(";")[0] ?? "";
         return { service: serviceOf(answer), cookie };
       };
-      // A cookie that nobody gave out is as good as none.
+      // An unknown cookie counts as none.
       for (const known of ["", "session=other", "session=c0123"]) {
         const { service, cookie } = await ask({ "x-canary": "always", cookie: known });
         expect([service, cookie]).toEqual(["canary", expect.stringMatching(/^session=[ce]/)]);

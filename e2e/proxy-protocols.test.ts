@@ -1,5 +1,5 @@
-// What real nginx speaks on either side: HTTP/2, websocket, gRPC, HTTPS to the endpoints, the PROXY
-// protocol, and what it believes about where a request came from.
+// The protocols of real nginx on either side: HTTP/2, websocket, gRPC, HTTPS to the endpoints, the
+// PROXY protocol, and its trust in forwarded headers.
 import { webcrypto } from "node:crypto";
 import { createServer as createHttp2, createSecureServer as createSecureHttp2 } from "node:http2";
 import { createServer as createHttps } from "node:https";
@@ -63,7 +63,12 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
   const url = (scheme: string, address: string) => `${scheme}://${address}:${world().proxy.port}`;
 
   describe("about where a request came from", () => {
-    const told = ["X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Forwarded-Port"];
+    const forwarded = [
+      "X-Forwarded-For",
+      "X-Forwarded-Proto",
+      "X-Forwarded-Host",
+      "X-Forwarded-Port",
+    ];
     const claims = {
       "x-forwarded-for": "192.0.2.1, 127.0.9.7",
       "x-forwarded-proto": "https",
@@ -81,7 +86,7 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
       await world().hosts({ "seen.example": [rule("/", "seen")] });
       const answer = await world().ask("seen.example", "/", { headers: claims, from: "127.0.8.1" });
       const { port } = world().proxy;
-      expect(told.map((name) => headerOf(answer, name))).toEqual([
+      expect(forwarded.map((name) => headerOf(answer, name))).toEqual([
         "127.0.8.1",
         "http",
         "seen.example",
@@ -89,7 +94,7 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
       ]);
       expect(headerOf(answer, "X-Real-IP")).toBe("127.0.8.1");
       expect(headerOf(answer, "X-Request-ID")).toMatch(/^[\da-f]{32}$/);
-      // What a client claims is told as such, under a name of its own that it cannot set.
+      // A client's claim is passed on as such, under a name that the client cannot set.
       expect(headerOf(answer, "X-Original-Forwarded-For")).toBe("192.0.2.1, 127.0.9.7");
       const rest = answer.body.replace(/^X-Original-Forwarded-For:.*$/m, "");
       expect(rest).not.toMatch(/192\.0\.2|outside|prefix|theirs|^Connection/m);
@@ -100,7 +105,7 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
 
     it("keeps what a trusted proxy says, and adds the proxy to the chain", async () => {
       const answer = await world().ask("seen.example", "/", { headers: claims, from: trusted });
-      expect(told.map((name) => headerOf(answer, name))).toEqual([
+      expect(forwarded.map((name) => headerOf(answer, name))).toEqual([
         "192.0.2.1, 127.0.9.7, 127.0.9.1",
         "https",
         "outside.example",
@@ -140,8 +145,8 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
         const line = `PROXY TCP4 192.0.2.9 192.0.2.10 5000 ${port}\r\n`;
         const request = `GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
         const body = await exchange({ ...place, localAddress: from }, [line, request]);
-        const told = (name: string) => headerOf({ status: 0, headers: {}, body }, name);
-        return [body.slice(9, 12), told("X-Forwarded-Port"), told("X-Forwarded-Proto")];
+        const forwarded = (name: string) => headerOf({ status: 0, headers: {}, body }, name);
+        return [body.slice(9, 12), forwarded("X-Forwarded-Port"), forwarded("X-Forwarded-Proto")];
       };
       const stranger = "127.0.8.1";
       expect([
@@ -165,8 +170,11 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
       await world().hosts({ "inside.example": [rule("/", "seen", { httpsRedirect: 308 })] });
       const sentTo = async (from: string, name: string) => {
         const headers = { "x-forwarded-host": name };
-        const { headers: told } = await world().ask("inside.example", "/a?b=c", { headers, from });
-        return told.location;
+        const { headers: forwarded } = await world().ask("inside.example", "/a?b=c", {
+          headers,
+          from,
+        });
+        return forwarded.location;
       };
       expect([
         await sentTo(trusted, "shop.example"),
@@ -292,7 +300,7 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
       });
       const seen: string[] = [];
       const hosts = ["any.example", "inside.test", "both.example", "named.test", "wrong.example"];
-      // Twice: what is kept open for one name must not serve another.
+      // Twice: a connection kept open for one name must not serve another.
       for (const host of [...hosts, ...hosts]) {
         const { status, body } = await world().ask(host, "/");
         seen.push(status === 200 ? body : String(status));
@@ -371,7 +379,7 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
         "loose.example": [rule("/", "forged", policy)],
         "strict.example": [rule("/", "forged", { ...policy, verifyUpstream: true })],
       });
-      // What was not verified is kept open, and must not serve where it has to be.
+      // An unverified connection is kept open, and must not serve where verification is needed.
       const statuses: number[] = [];
       for (const host of ["loose.example", "strict.example", "loose.example"]) {
         statuses.push((await world().ask(host, "/")).status);

@@ -64,7 +64,7 @@ describe.skipIf(withoutNginx !== false)("a route", () => {
       "plain.example": [rule("/", "web")],
       "large.example": [rule("/", "web", { largeHeaders: true })],
     });
-    const told = async (host: string) => {
+    const forwarded = async (host: string) => {
       const headers = { "x-forwarded-prefix": "/evil", forwarded: "for=evil", "x-own": "kept" };
       const { body } = await world().ask(host, "/app", { headers });
       const lines = body.split("\r\n").slice(1);
@@ -73,11 +73,13 @@ describe.skipIf(withoutNginx !== false)("a route", () => {
       );
     };
     const others = (host: string) => [`Host: ${host}`, "X-Forwarded-Proto: http"];
-    expect((await told("app.example")).toSorted()).toEqual(
+    expect((await forwarded("app.example")).toSorted()).toEqual(
       [...others("app.example"), "X-Forwarded-Prefix: /app", "x-own: kept"].toSorted(),
     );
     for (const host of ["plain.example", "large.example"]) {
-      expect((await told(host)).toSorted()).toEqual([...others(host), "x-own: kept"].toSorted());
+      expect((await forwarded(host)).toSorted()).toEqual(
+        [...others(host), "x-own: kept"].toSorted(),
+      );
     }
   });
 
@@ -157,13 +159,13 @@ describe.skipIf(withoutNginx !== false)("behind a proxy that is trusted, a route
       "plain.example": [rule("/", "web")],
       "large.example": [rule("/", "web", { largeHeaders: true })],
     });
-    const told = async (host: string) => {
+    const forwarded = async (host: string) => {
       const headers = { "x-forwarded-prefix": "/before" };
       return headerOf(await world().ask(host, "/", { headers }), "x-forwarded-prefix");
     };
-    expect(await told("app.example")).toBe("/app");
-    expect(await told("plain.example")).toBe("/before");
-    expect(await told("large.example")).toBe("/before");
+    expect(await forwarded("app.example")).toBe("/app");
+    expect(await forwarded("plain.example")).toBe("/before");
+    expect(await forwarded("large.example")).toBe("/before");
   });
 });
 

@@ -13,7 +13,7 @@ import { snapshotPathOf } from "../src/outputs/nginx/state-snapshot.ts";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
 
 describe.skipIf(withoutNginx !== false)("a saved state", () => {
-  it("is served by, but for the entries that nginx refuses, until it is told more", () =>
+  it("is served by, but for the entries that nginx refuses, until the next push", () =>
     ProxyWorld.use(async (world) => {
       const web = await world.backend("web");
       const { clock } = world.environment;

@@ -13,7 +13,7 @@ import { PolicyWorld, rule } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
 
 const tlsAddress = "127.0.0.2";
-/** What is shown when there is no certificate for a name. */
+/** The certificate for names without one. */
 const fallback = "Lockstep fallback certificate";
 
 let authority: CertificateAuthority;

@@ -30,7 +30,7 @@ export interface Answer {
 export interface Backend {
   /** `address:port`, as decisions name it. */
   readonly peer: string;
-  /** What it was asked, in words: `POST /path body`. */
+  /** Its requests as text: `POST /path body`. */
   readonly requests: string[];
   close(): Promise<void>;
 }
@@ -160,7 +160,7 @@ export class ProxyWorld {
   }
 }
 
-/** A pusher that is told whole decisions and can be waited for. */
+/** A pusher that takes whole decisions and can be awaited. */
 export class DrivenPusher {
   readonly #pusher: NginxPusher;
   readonly #world: ProxyWorld;

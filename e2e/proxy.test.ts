@@ -1,4 +1,4 @@
-// Routing by real nginx: what was pushed is what the next request gets, whoever serves it.
+// Routing by real nginx: the next request uses the pushed state, in every worker.
 import { describe, expect, it } from "vitest";
 import { ProxyWorld, withoutNginx } from "./proxy-world.ts";
 

@@ -93,7 +93,7 @@ export function call(url: string, { path, host, message }: Call): Promise<CallRe
   });
 }
 
-/** The other side of a call: says back what it hears, and this in a trailer. */
+/** The other side of a call: echoes the request, and this message in a trailer. */
 export function echoCall(stream: ServerHttp2Stream, message: string): void {
   const headers = { ":status": 200, "content-type": "application/grpc" };
   stream.respond(headers, { waitForTrailers: true });
@@ -104,7 +104,7 @@ export function echoCall(stream: ServerHttp2Stream, message: string): void {
   stream.pipe(stream);
 }
 
-/** Agrees to every upgrade, and then says back what it hears. */
+/** Accepts every upgrade, and then echoes its input. */
 export function upgradingServer(): Server {
   return createServer((socket) => {
     let isUpgraded = false;

@@ -1,5 +1,5 @@
-// A storage for tests that knows of each of its watches how much that has heard, so that it can be
-// waited for until all have heard of the present, however long they take.
+// A storage for tests that knows the revision of each of its watches, so that a test can wait until
+// all are up to date.
 import type {
   ListOptions,
   ListResult,
@@ -15,8 +15,8 @@ const lookAgainMs = 5;
 
 export class SettlingStorage implements Storage {
   readonly #storage: Storage;
-  /** Of each watch that goes on, the revision up to which it has been told everything. */
-  readonly #heard = new Map<symbol, number>();
+  /** Of each open watch, the revision up to which all events were delivered. */
+  readonly #reached = new Map<symbol, number>();
 
   constructor(storage: Storage) {
     this.#storage = storage;
@@ -39,9 +39,9 @@ export class SettlingStorage implements Storage {
   watch(prefix: string, fromRevision: number, handlers: Handlers): StorageWatch {
     const own = Symbol(prefix);
     const note = (revision: number): void => {
-      if (this.#heard.has(own)) this.#heard.set(own, revision);
+      if (this.#reached.has(own)) this.#reached.set(own, revision);
     };
-    this.#heard.set(own, fromRevision);
+    this.#reached.set(own, fromRevision);
     const watch = this.#storage.watch(prefix, fromRevision, {
       onEvent: (event) => {
         handlers.onEvent(event);
@@ -52,22 +52,22 @@ export class SettlingStorage implements Storage {
         note(revision);
       },
       onLost: (error) => {
-        this.#heard.delete(own);
+        this.#reached.delete(own);
         handlers.onLost(error);
       },
     });
     return {
       stop: () => {
-        this.#heard.delete(own);
+        this.#reached.delete(own);
         watch.stop();
       },
     };
   }
 
-  /** Resolves when every watch has heard of all that is written until now, or is lost. */
+  /** Resolves when every watch has delivered all present writes, or is lost. */
   async settle(): Promise<void> {
     const { revision } = await this.get("/settle");
-    while ([...this.#heard.values()].some((heard) => heard < revision)) {
+    while ([...this.#reached.values()].some((reached) => reached < revision)) {
       await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
     }
   }

@@ -30,7 +30,7 @@ const environment = nodeEnvironment();
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-stock-"));
 const prefix = join(folder, "replica-1");
 
-/** What a test started, the last first: a test that fails must leave nothing behind either. */
+/** The processes of a test, the last first: a failing test must leave nothing behind either. */
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const stop of stops.splice(0).reverse()) await stop();
@@ -69,7 +69,7 @@ it.skipIf(!existsSync(nginx))("serves, follows the endpoints, and ends whole", a
   stops.push(() => controller.stop());
   await controller.start();
   const entry = await startEntry(plane.address);
-  const told = startReader(plane.statusAddress);
+  const observations = startReader(plane.statusAddress);
 
   await until(() => routed.length === 1);
   expect(routed).toEqual([["127.40.0.1"]]);
@@ -90,7 +90,7 @@ it.skipIf(!existsSync(nginx))("serves, follows the endpoints, and ends whole", a
   ]);
   expect(await get(entry.url, "other.example", "/")).toEqual([404, undefined, undefined]);
 
-  await until(() => told.length === 1);
+  await until(() => observations.length === 1);
   const path = `${slices}/web`;
   const changedAt = environment.clock.monotonicMs();
   await client.request({
@@ -114,15 +114,13 @@ it.skipIf(!existsSync(nginx))("serves, follows the endpoints, and ends whole", a
   ]);
   expect(controller.counts).toMatchObject({ reloads: 1, pushes: 2, failedSyncs: 0 });
 
-  await until(() => told.length === 3);
-  expect(told.map(({ direction, endpoint }) => `${direction} ${endpoint.address}`)).toEqual([
-    "join 127.40.0.1",
-    "leave 127.40.0.1",
-    "join 127.40.0.2",
-  ]);
-  expect(told[0]?.endpoint).toMatchObject({ service: "default/web", port: first.port });
-  expect(told[1]?.at).toBeGreaterThan(changedAt);
-  expect(told[1]?.notBefore).toBeLessThan(told[1]?.at ?? 0);
+  await until(() => observations.length === 3);
+  expect(observations.map(({ direction, endpoint }) => `${direction} ${endpoint.address}`)).toEqual(
+    ["join 127.40.0.1", "leave 127.40.0.1", "join 127.40.0.2"],
+  );
+  expect(observations[0]?.endpoint).toMatchObject({ service: "default/web", port: first.port });
+  expect(observations[1]?.at).toBeGreaterThan(changedAt);
+  expect(observations[1]?.notBefore).toBeLessThan(observations[1]?.at ?? 0);
 
   const logged = [
     "200 shop.example /cart 127.40.0.1=200",
@@ -244,10 +242,14 @@ async function startEntry(address: string): Promise<Entry> {
   return entry;
 }
 
-/** What a reader of ingress-nginx makes of it, which is not told what it reads. */
+/** The observations of a reader that detects ingress-nginx by itself. */
 function startReader(address: string): readonly Observation[] {
-  const told: Observation[] = [];
-  const sink = { report: (one: Observation) => told.push(one), follow: noop, unfollow: noop };
+  const observations: Observation[] = [];
+  const sink = {
+    report: (one: Observation) => observations.push(one),
+    follow: noop,
+    unfollow: noop,
+  };
   const witness = new RoutedWitness({ replica: "stock-1", sink });
   const source = proxySource({
     ...environment,
@@ -257,12 +259,12 @@ function startReader(address: string): readonly Observation[] {
   });
   stops.push(() => source.stop());
   source.start();
-  return told;
+  return observations;
 }
 
 /**
- * The first lines of the log, once there are so many: the tries, marked where nobody answered. Each
- * worker writes when it has answered, so their lines are in no order but by their text.
+ * The first lines of the log, once there are so many: the tries, marked if there was no answer.
+ * Each worker writes when it has answered, so their lines are sorted by text.
  */
 async function logOf(path: string, lines: number): Promise<readonly string[]> {
   const stop = new AbortController();

@@ -1,5 +1,6 @@
-// Two clusters share a service, and one of them is cut off from the ingress while it releases: its pods
-// are replaced and nobody hears of it. Real nginx, real pods, traffic that never stops.
+// Two clusters share a service, and one of them is cut off from the ingress while it releases: its
+// pods are replaced, and the ingress gets no event. Real nginx, real pods, traffic that never
+// stops.
 import { webcrypto } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ApiServer } from "../src/apiserver/api-server.ts";
@@ -13,7 +14,7 @@ import { isOfThisProcess, ShopsWorld } from "./shops-world.ts";
 const requestsPerSecond = 60;
 const podsEach = 3;
 
-/** What the ingress says of itself to API servers; whoever releases says something else. */
+/** The user agent of the ingress at API servers; the release uses another. */
 const ingressAgent = "lockstep-ingress";
 
 /** Both serve in turn. */
@@ -54,9 +55,9 @@ describe.skipIf(withoutNginx !== false)("with a service in two clusters", () => 
     await far.released("2");
     const sentBefore = traffic.sent;
     await near.until("requests meet the change", () => traffic.sent > sentBefore + 120);
-    const unheard = (await far.pods()).map(({ address }) => address);
+    const unreachable = (await far.pods()).map(({ address }) => address);
     const routed = await replica.activeAddresses("default/shop-1:80");
-    expect(unheard.filter((address) => routed.has(address))).toEqual([]);
+    expect(unreachable.filter((address) => routed.has(address))).toEqual([]);
     farServer.faults.setRules([]);
     await routedToAll();
     const sentSince = traffic.sent;
@@ -74,7 +75,7 @@ describe.skipIf(withoutNginx !== false)("with a service in two clusters", () => 
     return new Set(pods.map(({ address }) => address));
   }
 
-  /** Waits until the replica routes to the pods of both clusters and to nobody else. */
+  /** Waits until the replica routes to the pods of both clusters and to no others. */
   async function routedToAll(): Promise<void> {
     await near.until("it routes to the pods of both clusters", async () => {
       const active = await replica.activeAddresses("default/shop-1:80");

@@ -33,12 +33,12 @@ function hasKubectl(): boolean {
   }
 }
 
-interface Told {
+interface Printed {
   readonly held: boolean;
   readonly checks: readonly { readonly name: string; readonly holds: boolean }[];
 }
 
-function failed({ checks }: Told): readonly string[] {
+function failed({ checks }: Printed): readonly string[] {
   return checks.filter(({ holds }) => !holds).map(({ name }) => name);
 }
 
@@ -67,7 +67,7 @@ describe("the story", () => {
     "does not hold without the truth rules",
     async () => {
       expect(await withoutTruth.ended()).toBe(1);
-      expect(failed(JSON.parse(withoutTruth.output) as Told)).toContain(
+      expect(failed(JSON.parse(withoutTruth.output) as Printed)).toContain(
         "lockstep-sends-to-no-dead-pod",
       );
       expect(withoutTruth.folder).toBeUndefined();
@@ -79,12 +79,12 @@ describe("the story", () => {
     "holds without proxies for the control plane's part of it",
     async () => {
       const code = await withoutProxies.ended();
-      const told = JSON.parse(withoutProxies.output) as Told;
-      expect(told.checks.map(({ name, holds }) => [name, holds])).toEqual([
+      const printed = JSON.parse(withoutProxies.output) as Printed;
+      expect(printed.checks.map(({ name, holds }) => [name, holds])).toEqual([
         ["cause-named", true],
         ["fix-works", true],
       ]);
-      expect([code, told.held]).toEqual([0, true]);
+      expect([code, printed.held]).toEqual([0, true]);
       expect(withoutProxies.folder).toBeUndefined();
     },
     storyMs,
@@ -109,21 +109,21 @@ describe("the story", () => {
           encoding: "utf8",
         });
       const rolledOut = ["rollout", "status", "deployment", "shop", "--timeout=300s"];
-      const told = whole.output.length;
+      const printed = whole.output.length;
       kubectl("--context", "beta", "scale", "deployment", "shop", "--replicas=5");
-      await whole.says(/\+127\.\S+ +Lockstep replicas 1 2 3 added it after /, told);
+      await whole.says(/\+127\.\S+ +Lockstep replicas added it after /, printed);
       kubectl("--context", "beta", ...rolledOut);
       const [pod = ""] = kubectl("--context", "beta", "get", "pods", "-o", "name").split("\n");
       const shown = "jsonpath={.status.podIP}";
       const address = kubectl("--context", "beta", "get", pod, "-o", shown);
       kubectl("--context", "beta", "delete", pod);
-      await whole.says(`−${address}`, told);
+      await whole.says(`−${address}`, printed);
       const patch = '{"spec":{"template":{"metadata":{"annotations":{"release":"third"}}}}}';
       kubectl("--context", "beta", "patch", "deployment", "shop", "--type=merge", "-p", patch);
       expect(kubectl("--context", "beta", ...rolledOut)).toMatch(/successfully rolled out\n$/);
       await whole.says(
         /lost of \d+ requests: stock \d+, Lockstep \d+ +· +all replicas are up to date/,
-        told,
+        printed,
       );
     },
     storyMs,

@@ -1,5 +1,5 @@
-// `lockstep watch` as a person runs it, beside a lab in another process: what it prints as pods are
-// replaced, what it answers to Prometheus and keeps, and how it ends.
+// `lockstep watch` as a person runs it, beside a lab in another process: its output as pods are
+// replaced, its metrics and its history, and its end.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, statSync } from "node:fs";
@@ -38,7 +38,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What a watch prints as it runs. */
+/** The output of a running watch. */
 class WatchProcess {
   readonly child: ChildProcess;
   output = "";
@@ -106,14 +106,14 @@ it("shows every pod that joins and leaves in a release, once, and ends with a su
   expect(await watch.end()).toBe(0);
   const journeys = over();
   expect(new Set(journeys.map(({ id }) => id)).size).toBe(journeys.length);
-  const told = journeys.map(({ cluster, service, direction, outcome, hops }) =>
+  const printed = journeys.map(({ cluster, service, direction, outcome, hops }) =>
     [cluster, service, direction, outcome, ...hops.map(({ hop, state }) => `${hop} ${state}`)].join(
       " ",
     ),
   );
   const change = (direction: string) =>
     `lab-1 default/shop ${direction} complete pod shown published shown`;
-  expect(told.sort()).toEqual([
+  expect(printed.sort()).toEqual([
     ...Array<string>(shopReplicas).fill(change("join")),
     ...Array<string>(shopReplicas).fill(change("leave")),
   ]);
@@ -180,7 +180,7 @@ async function publishDeadAddress(): Promise<void> {
   });
 }
 
-it("ends quietly when whoever reads it has enough", async () => {
+it("ends quietly when its reader closes the pipe", async () => {
   const watch = new WatchProcess("--context", "lab-1");
   const closed = once(watch.child, "exit");
   await watch.until(({ errorOutput }) => errorOutput.includes("lab-1: watching"));

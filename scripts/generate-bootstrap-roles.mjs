@@ -36,7 +36,7 @@ function roleOf({ metadata, rules, aggregationRule }) {
     namespace,
     aggregatesTo: label && after(label),
     gathers: selector && after(Object.keys(selector)[0]),
-    // What an aggregated role has gathered is not its own.
+    // The collected rules of an aggregated role are not its own.
     rules: selector ? [] : (rules ?? []).map(ruleOf),
   };
 }

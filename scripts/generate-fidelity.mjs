@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Writes docs/fidelity.md from the results that the tests against a real control plane have left,
-// one JSON file for each section: `node scripts/generate-fidelity.mjs FOLDER`. What is in the
-// document is what was measured; nothing is written by hand.
+// Writes docs/fidelity.md from the results of the tests against a real control plane, one JSON file
+// for each section: `node scripts/generate-fidelity.mjs FOLDER`. Everything in the document was
+// measured; nothing is written by hand.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

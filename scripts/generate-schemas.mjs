@@ -80,7 +80,7 @@ const leaves = {
 /** Go leaves their zero values out when the tag says omitempty; structs it always writes. */
 const omittable = ["array", "boolean", "bytes", "int32", "int64", "map", "number", "string"];
 
-/** What Go writes as null when it has no value, though it is no pointer. */
+/** Types that Go encodes as null without a value, though they are no pointers. */
 const nullable = ["array", "bytes", "json", "map", "microTime", "time"];
 
 const table = {};
@@ -152,7 +152,7 @@ function addType(name, definitions) {
   }
 }
 
-/** What Go writes for a field that nobody has set: structs always, others unless tagged. */
+/** Go's value for an unset field: structs always, others unless tagged. */
 function whenAbsent(tag, schema) {
   if (tag === undefined || tag.isOmittedWhenZero) {
     return {};

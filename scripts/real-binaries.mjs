@@ -17,7 +17,7 @@ const programs = {
   "k8s.io/kubernetes/cmd/kubectl": "kubectl",
 };
 
-/** What `go version` says, or why the programs cannot be built here. */
+/** The output of `go version`, or why the programs cannot be built here. */
 export function goVersion() {
   const answer = spawnSync("go", ["version"], { cwd: moduleFolder, encoding: "utf8" });
   if (answer.error !== undefined) return { problem: "Go is not installed (no `go` on the PATH)" };

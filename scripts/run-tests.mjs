@@ -11,7 +11,7 @@ import { join } from "node:path";
 const checkSeeds = 15;
 const testSeeds = 250;
 
-/** What the compiler knows of files that have not changed since; knip keeps its own beside it. */
+/** The compiler's cache of unchanged files; knip keeps its own beside it. */
 const typesSeen = join("node_modules", ".cache", "lockstep", "types.tsbuildinfo");
 
 const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS] | real [FILE…]
@@ -85,7 +85,7 @@ async function runAll(groups) {
   process.exitCode = failures.length > 0 ? 1 : 0;
 }
 
-/** What a stage says is shown as it says it when it runs alone, else when it has ended. */
+/** The output of a stage is shown at once if it runs alone, else when it has ended. */
 async function runStage(stage, isAlone) {
   const report = join(scratch, `${stage.title.replace(/\W+/g, "-")}.json`);
   const started = performance.now();

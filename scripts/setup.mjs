@@ -49,7 +49,9 @@ export function nodeProblem(version = process.versions.node) {
   );
 }
 
-/** What the modules were installed from: another lock file or Node version means install again. */
+/**
+ * The inputs of the installed modules: another lock file or Node version means a new installation.
+ */
 function modulesFingerprint() {
   const lock = readFileSync(join(root, "package-lock.json"));
   const abi = `${process.platform}-${process.arch}-${process.versions.modules}`;
@@ -75,7 +77,7 @@ export function missingPackages(exists = existsSync) {
   });
 }
 
-/** What these packages would run from the next start of the machine on. */
+/** The services that these packages would start with the machine. */
 const services = { nginx: "nginx", "etcd-server": "etcd", prometheus: "prometheus" };
 
 /** While this file says so, Debian's packages start no service when they are installed. */

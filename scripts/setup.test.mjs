@@ -1,4 +1,4 @@
-// What setup decides, as far as it can be seen without changing this machine.
+// Decisions of setup, as far as they can be tested without changing this machine.
 import { expect, it } from "vitest";
 import { aptCommand, missingPackages, nodeProblem } from "./setup.mjs";
 

@@ -29,7 +29,7 @@ const isolation = ["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 const ways = [isolation, ["--map-root-user", ...isolation]];
 const prepare = "ip link set lo up && ip route add local 10.201.0.0/16 dev lo";
 
-/** What Go says when there is no network, or none that leads to the modules. */
+/** Go's errors without a network, or without a way to the modules. */
 const unreachable = /dial tcp|no such host|connection refused|i\/o timeout|TLS handshake timeout/;
 
 process.exitCode = main();
@@ -78,7 +78,9 @@ function works(unshareArgs) {
   return spawnSync("unshare", unshareArgs, { stdio: "ignore" }).status === 0;
 }
 
-/** What other projects publish and the tests read; inside the namespace there is no network. */
+/**
+ * Files published by other projects that the tests read; inside the namespace there is no network.
+ */
 function downloadModules() {
   const list = new URL("../e2e/real/custom/published-modules.json", import.meta.url);
   const modules = Object.values(JSON.parse(readFileSync(list, "utf8")));

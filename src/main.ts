@@ -38,7 +38,7 @@ try {
   const { aborted, reason } = stop.signal;
   const isStopped = aborted && isCausedBy(error, reason);
   context.terminal.writeError(isStopped ? "Stopped.\n" : `lockstep: ${describe(error)}\n`);
-  // Whatever kept it from being done, it was not: 1 would be an answer.
+  // Exit 2: the command failed. 1 means that it ran and the answer is no.
   process.exitCode = 2;
 }
 requests.commandReturned();

@@ -7,7 +7,7 @@ import { describeDifferences, judge } from "./judge.ts";
 import { readRecordedAnswers } from "./recorded-answers.ts";
 import { runContract } from "./run-contract.ts";
 
-/** More in one report nobody reads. */
+/** A longer report would not be read. */
 const shownDifferences = 20;
 
 /** Ports are drawn by chance: once in some hundred runs two are alike that were not on record. */

@@ -24,7 +24,7 @@ export interface ContractServer {
 /** Who the client says it is: managed fields are named after it. */
 const userAgent = "contract/v1.0";
 
-/** A watch of which nothing more is heard for so long has said all it will. */
+/** A watch without an event for so long is complete. */
 const watchQuietMs = 15_000;
 
 /** Runs one case; `name` is its own name on this server. */
@@ -73,7 +73,7 @@ function caseWorld(
 }
 
 /** Plain bookmarks come when the server thinks it is time; only the end of a list has a place. */
-function isTold(event: unknown): boolean {
+function isReported(event: unknown): boolean {
   const text = JSON.stringify(event);
   return !text.startsWith('{"type":"BOOKMARK"') || text.includes("k8s.io/initial-events-end");
 }
@@ -113,7 +113,7 @@ async function watch(
         ...lines
           .filter((line) => line !== "")
           .map(parsed)
-          .filter(isTold),
+          .filter(isReported),
       );
       if (options.events !== undefined && events.length >= options.events) break;
     }

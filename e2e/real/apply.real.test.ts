@@ -13,7 +13,7 @@ import { writeRealResult } from "./results.ts";
 /** Random histories, about a tenth of a second each. */
 const histories = 1500;
 
-/** More in one report nobody reads. */
+/** A longer report would not be read. */
 const shownDifferences = 5;
 
 let plane: RealControlPlane;

@@ -11,7 +11,7 @@ import { type RealControlPlane, startRealControlPlane } from "./harness/real-con
 import { knownDifferences } from "./known-differences.ts";
 import { writeRealResult } from "./results.ts";
 
-/** More in one report nobody reads. */
+/** A longer report would not be read. */
 const shownDifferences = 40;
 
 let plane: RealControlPlane;

@@ -35,7 +35,7 @@ const concurrency = 16;
 const maxEndpoints = 4;
 const packing = { seed, namespaces: 40, rounds: 10, maxEndpoints };
 
-/** What is printed of the first namespaces that differ. */
+/** The printed part of the first namespaces that differ. */
 const shown = 10;
 
 const options: SideOptions = {

@@ -1,6 +1,8 @@
 // The doctor on the log, the metrics and the journeys of a real kube-controller-manager whose
 // requests are limited, and of one whose are not: it must name the first and be silent on the other.
 import { expect, it } from "vitest";
+import { weigh } from "../../src/doctor/cause.ts";
+import { evidenceOf } from "../../src/doctor/evidence/evidence.ts";
 import type { MetricsPage } from "../../src/doctor/evidence/metrics-window.ts";
 import { parsePrometheusText } from "../../src/doctor/evidence/prometheus-text.ts";
 import type { Finding } from "../../src/doctor/finding.ts";
@@ -79,7 +81,7 @@ async function examine(flags: readonly string[]): Promise<Finding | undefined> {
     await watch.stop();
     const component = "kube-controller-manager";
     const lines = manager.process.log().split("\n");
-    return clientThrottling({
+    const evidence = evidenceOf({
       logs: [{ component, source: "its log", lines }],
       metrics: [{ component, source: manager.url, pages }],
       journeys: {
@@ -88,6 +90,7 @@ async function examine(flags: readonly string[]): Promise<Finding | undefined> {
         nowMs: clock.monotonicMs(),
       },
     });
+    return weigh(clientThrottling, evidence);
   } finally {
     await witness.stop();
     await plane.stop();

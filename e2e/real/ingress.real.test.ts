@@ -1,5 +1,5 @@
 // `lockstep ingress` in front of a cluster whose control plane is real and whose pods our kubelets
-// run: the promise of the rolling restart, judged by somebody else's controllers.
+// run: the promise of the rolling restart, with real controllers.
 import { expect, it } from "vitest";
 import { CountedTraffic, expectedFrom } from "../counted-traffic.ts";
 import { IngressProcess } from "../ingress-process.ts";

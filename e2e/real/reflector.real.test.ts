@@ -1,6 +1,6 @@
 // The reflector against real API servers that are killed, an etcd that is killed and compacted, and
-// writers that do not wait: at the end its store is what the server has, and its handlers heard a
-// story that fits together.
+// writers that do not wait: at the end its store equals the server, and its handlers got a
+// consistent sequence of changes.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
 import { parseJson, StatusError } from "../../src/kube/client/client.ts";
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 describe.each(["watchlist", "pages"] as const)("a reflector that lists by %s", (initialList) => {
   it("ends with what the server has, after servers and etcd were killed and compacted", async () => {
-    const heard = new HeardStory();
+    const delivered = new DeliveredChanges();
     const reflector = new Reflector({
       ...environment,
       client: clientTo(0),
@@ -37,7 +37,7 @@ describe.each(["watchlist", "pages"] as const)("a reflector that lists by %s", (
       namespace: "default",
       initialList,
       indexes: {},
-      handlers: [(change) => heard.note(change)],
+      handlers: [(change) => delivered.note(change)],
     });
     const writing = new AbortController();
     const writers = [writeRandomly(0, writing.signal), writeRandomly(1, writing.signal)];
@@ -61,19 +61,19 @@ describe.each(["watchlist", "pages"] as const)("a reflector that lists by %s", (
         const stored = new Map([...reflector.store].map(nameAndVersion));
         return sameEntries(stored, await listed());
       });
-      expect(heard.contradictions).toEqual([]);
-      expect(heard.shown).toEqual(new Map([...reflector.store].map(nameAndVersion)));
-      expect(heard.changes).toBeGreaterThan(names.length);
+      expect(delivered.contradictions).toEqual([]);
+      expect(delivered.shown).toEqual(new Map([...reflector.store].map(nameAndVersion)));
+      expect(delivered.changes).toBeGreaterThan(names.length);
     } finally {
       await reflector.stop();
     }
   });
 });
 
-/** What the handlers were told, followed step by step. */
-class HeardStory {
+/** The deliveries to the handlers, checked step by step. */
+class DeliveredChanges {
   readonly contradictions: string[] = [];
-  /** By name, the version that was heard of last. */
+  /** By name, the version of the last delivery. */
   readonly shown = new Map<string, string>();
   changes = 0;
 
@@ -93,7 +93,7 @@ function nameAndVersion({ metadata }: EndpointSlice): readonly [name: string, ve
   return [metadata.name, metadata.resourceVersion];
 }
 
-/** Creates, changes and deletes until it is told to end; failures are part of the trial. */
+/** Creates, changes and deletes until it is aborted; failures are part of the trial. */
 async function writeRandomly(server: number, signal: AbortSignal): Promise<void> {
   const client = clientTo(server);
   while (!signal.aborted) {

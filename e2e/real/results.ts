@@ -1,6 +1,6 @@
-// What a comparison with the real control plane found, kept as one JSON file for each section in
-// the folder that LOCKSTEP_REAL_RESULTS names. scripts/generate-fidelity.mjs makes docs/fidelity.md
-// of these files alone, so a test that wants to be in it writes a result and nothing else.
+// The results of a comparison with the real control plane, one JSON file for each section in the
+// folder LOCKSTEP_REAL_RESULTS. scripts/generate-fidelity.mjs makes docs/fidelity.md from these
+// files alone, so a test only has to write a result.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -9,7 +9,7 @@ export interface RealResult {
   readonly section: string;
   /** The heading. */
   readonly title: string;
-  /** Sentences below the heading: what was compared with what, and how. */
+  /** Sentences below the heading: the compared systems, and the method. */
   readonly text: string;
   /** Single figures and versions, in the order they are to be read. */
   readonly facts: Readonly<Record<string, string | number>>;
@@ -19,7 +19,7 @@ export interface RealResult {
   readonly rows: readonly (readonly (string | number)[])[];
 }
 
-/** Keeps a section's result; does nothing where nobody asked for results. */
+/** Keeps a section's result; does nothing if results are not requested. */
 export function writeRealResult(result: RealResult): void {
   const folder = process.env["LOCKSTEP_REAL_RESULTS"] ?? "";
   if (folder === "") return;

@@ -71,7 +71,7 @@ function observerKubeconfig(plane: RealControlPlane): string {
   return writeKubeconfig(plane.folder, "observer", plane, { token });
 }
 
-/** Without a word, and at once again; it refuses everybody until it has read its rules. */
+/** Silently, and started again at once; it refuses every client until it has read its rules. */
 async function restartServer({ plane }: RealCluster, world: ShopsWorld): Promise<void> {
   const [server] = plane.servers;
   if (server === undefined) throw new Error("there is no API server");
@@ -85,7 +85,7 @@ async function restartServer({ plane }: RealCluster, world: ShopsWorld): Promise
 const isDone = () => true;
 const isNotDone = () => false;
 
-/** What the shops' changes must look like, in words and sorted, from who was there when. */
+/** The expected changes of the shops, as sorted texts, from the pods and their times. */
 function replacing(releases: readonly (readonly ShopPod[])[]): readonly string[] {
   const changes = releases.slice(1).flatMap((after, index) => {
     const before = releases[index] ?? [];

@@ -38,7 +38,7 @@ export interface DocsTerminalOptions {
   readonly columns: number;
   /** Progress and errors as well as output; otherwise as after `2>/dev/null`. */
   readonly showsErrors: boolean;
-  /** What is written goes to a program, and nobody looks at it. */
+  /** The output goes to a program, not to a screen. */
   readonly isPipe?: boolean;
 }
 
@@ -72,7 +72,7 @@ export class DocsTerminal implements Terminal {
     if (this.#showsErrors) this.write(text);
   }
 
-  /** What is on it now, without empty lines at its end. */
+  /** Its present lines, without empty ones at the end. */
   lines(): readonly Line[] {
     const lines = this.#lines.map(runsOf);
     while (lines.at(-1)?.length === 0) lines.pop();

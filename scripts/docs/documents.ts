@@ -1,5 +1,6 @@
-// Which parts of the documents are made, and by what. A run in virtual time has a fixed seed and gives
-// the same text each time, so a test repeats it and compares; what is measured is in `measured.ts`.
+// The generated parts of the documents, and their generators. A run in virtual time has a fixed
+// seed and gives the same text each time, so a test repeats it and compares; measured parts are in
+// `measured.ts`.
 import { existsSync, readFileSync } from "node:fs";
 import { allBenchmarks } from "../../benchmarks/all-benchmarks.ts";
 import { type Line, textOf } from "./docs-terminal.ts";
@@ -103,7 +104,7 @@ function benchmarkTable(): string {
   return `| command | measures |\n| --- | --- |\n${rows.join("")}`;
 }
 
-/** What it shows was measured; how it is drawn is made. */
+/** The figures were measured; the drawing is generated. */
 function drawnAgain(picture: string): string {
   const { lines, label } = readPicture(picture);
   return terminalPicture(lines, { label });

@@ -8,7 +8,7 @@ import { runCommand } from "./run-command.ts";
 
 export interface IncidentRun {
   readonly screen: readonly Line[];
-  /** What `lockstep blame` prints, up to the first request of each cause. */
+  /** The output of `lockstep blame`, up to the first request of each cause. */
   readonly blame: string;
 }
 

@@ -15,9 +15,9 @@ import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { DocsTerminal, textOf } from "./docs-terminal.ts";
 
 export interface IngressRun {
-  /** What `lockstep ingress endpoints shop` prints some seconds after the restart. */
+  /** The output of `lockstep ingress endpoints shop` some seconds after the restart. */
   readonly endpoints: string;
-  /** What the shadow prints at its end, without the longest cases. */
+  /** The output of the shadow at its end, without the longest cases. */
   readonly shadow: string;
 }
 
@@ -50,7 +50,7 @@ export function ingressRun(): Promise<IngressRun> {
     await simulation.sleep(askAfterMs);
     const endpoints = await run(here, ["ingress", "endpoints", "shop"], stop.signal);
     await simulation.sleep(endAfterMs - askAfterMs);
-    stop.abort(new Error("somebody pressed Ctrl-C"));
+    stop.abort(new Error("Ctrl-C was pressed"));
     const [summary = ""] = (await shadow).split("\n  longest cases:");
     await cluster.stop();
     return { endpoints, shadow: summary };

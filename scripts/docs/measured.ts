@@ -1,5 +1,5 @@
-// What the documents show of real time, from real runs on this machine: the story of `npm start`, the
-// observer's accuracy in live incidents, and the benchmarks. No test repeats it.
+// The parts of the documents with real time, from real runs on this machine: the story of `npm
+// start`, the observer's accuracy in live incidents, and the benchmarks. No test repeats them.
 import { spawnSync } from "node:child_process";
 import { allBenchmarks } from "../../benchmarks/all-benchmarks.ts";
 import { machineText, thisMachine } from "../../benchmarks/figures-document.ts";

@@ -1,7 +1,7 @@
 // A picture of a terminal as SVG: text that can be selected and searched, on a ground of its own, so
 // that it reads alike on a light and on a dark page. Each run is held to the width of its columns, so
 // that columns stand below each other in whichever monospaced font there is. Pure.
-import { textColumns } from "../../src/cli/terminal/text-columns.ts";
+import { textColumns } from "../../src/cli/terminal/text.ts";
 import type { Line, Run, Style } from "./docs-terminal.ts";
 
 export interface Caption {
@@ -46,7 +46,7 @@ export function terminalPicture(lines: readonly Line[], { label }: Caption): str
   ].join("\n");
 }
 
-/** What a picture of this kind shows: its lines, each a text element, and its label. */
+/** The content of a picture of this kind: its lines, each a text element, and its label. */
 export function readPicture(svg: string): Caption & { readonly lines: readonly Line[] } {
   const label = unescaped(/aria-label="([^"]*)"/.exec(svg)?.[1] ?? "");
   const lines = Array.from(svg.matchAll(/<text [^>]*>(.*)<\/text>/g), ([, inner = ""]): Line => {

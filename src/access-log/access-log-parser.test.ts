@@ -153,7 +153,7 @@ describe("text formats", () => {
     expect([report.notUnderstood, report.withoutEndpoints]).toEqual([0, 0]);
   });
 
-  it("reads tries of two groups, unix sockets, dashes and what nobody was tried for", () => {
+  it("reads tries of two groups, unix sockets, dashes and requests without a try", () => {
     const with_ = (upstreams: string) =>
       only(`${combined} 96 0.4 [shop-web-80] [] ${upstreams} 4f`);
     expect(with_("10.0.0.1:80 : [fd00::1]:80 0 : 9 0.1 : 0.2 404 : 200")?.tries).toEqual([
@@ -335,7 +335,7 @@ describe("JSON", () => {
     expect(only(line)).toEqual({ ...read, ...untold });
   });
 
-  it("tells nobody was tried from what does not say so", () => {
+  it('distinguishes "no endpoint was tried" from an unknown number of tries', () => {
     const why = (fields: object) => {
       const time = "2026-11-15T20:31:31Z";
       return only(JSON.stringify({ time, status: 503, ...fields }))?.untold;

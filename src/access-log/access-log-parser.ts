@@ -1,6 +1,6 @@
-// Reads a proxy's access log line by line, each by the format it has: a pod's log mixes what its
-// proxy, its controller and its runtime write, and formats change while a proxy runs. No line can
-// make it fail; what was not understood is counted, with an example and what was expected.
+// Reads a proxy's access log line by line, each by its own format: a pod's log mixes lines of its
+// proxy, its controller and its runtime, and formats change while a proxy runs. No line can make it
+// fail; lines that were not understood are counted, with an example and the expected format.
 import type { Line } from "../environment/line-splitter.ts";
 import type { AccessLogEntry } from "./access-log-entry.ts";
 import { albFormat, albValues } from "./alb-line.ts";
@@ -24,7 +24,7 @@ export interface AccessLogParserOptions {
   readonly isService?: IsService | undefined;
 }
 
-/** What has become of the lines. */
+/** The results for the lines. */
 export interface AccessLogReport {
   readonly lines: number;
   /** By the format's name. */
@@ -90,7 +90,7 @@ interface Found {
 export class AccessLogParser {
   readonly #options: AccessLogParserOptions;
   readonly #entries = new Map<string, number>();
-  /** What a container runtime has delivered of a line that it cut. */
+  /** The first part of a line that a container runtime cut. */
   #partial = "";
   /** The exact format that was read last: most logs have one. */
   #latest: LogFormat | undefined;
@@ -195,7 +195,7 @@ export class AccessLogParser {
   }
 }
 
-/** What else the values of `labelledFormat` tell: `rt=0.012 ua="10.0.0.1:80, 10.0.0.2:80"`. */
+/** Further values of `labelledFormat`: `rt=0.012 ua="10.0.0.1:80, 10.0.0.2:80"`. */
 function withLabels(values: LogValues): LogValues {
   const all = new Map(values);
   const labels = values.get(labelsVariable) ?? "";

@@ -14,7 +14,7 @@ function read(text: string) {
 }
 
 const place = fc.record({
-  // Not the one that ingress-nginx writes for nobody.
+  // Not the address that ingress-nginx writes for no endpoint.
   address: fc.oneof(
     fc.ipV4().filter((address) => address !== "0.0.0.1"),
     fc.constantFrom("fd00::1", "::1", "2001:db8::10:1"),

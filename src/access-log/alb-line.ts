@@ -12,7 +12,7 @@ export const albFormat = new LogFormat({
     '"$trace_id" "$host" "$certificate" $rule_priority $start_time $rest',
 });
 
-/** Its values as nginx's: what was tried answered, or did not. */
+/** Its values as nginx's: the tried endpoint answered, or did not. */
 export function albValues(values: LogValues): LogValues {
   const status = values.get("status") ?? "";
   const answer = values.get("target_status") ?? "-";

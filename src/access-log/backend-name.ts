@@ -1,6 +1,6 @@
-// What a proxy calls a service's port. ingress-nginx joins namespace, service and port with dashes,
-// all of which may hold dashes themselves (upstreamName in internal/ingress/controller/util.go), so a
-// name can mean several services; which, only the list of services can tell.
+// A proxy's name for a service's port. ingress-nginx joins namespace, service and port with dashes,
+// all of which may hold dashes themselves (upstreamName in internal/ingress/controller/util.go). So
+// a name can mean several services, and only the list of services can decide.
 
 /** Whether there is a service of this name, `namespace/name`. */
 export type IsService = (service: string) => boolean;
@@ -8,7 +8,7 @@ export type IsService = (service: string) => boolean;
 /** The longest name of a port, and so as much as can follow the service's name. */
 const portNameMax = 15;
 
-/** A namespace and a service have 63 characters at most; what is longer names neither. */
+/** A namespace and a service have 63 characters at most; a longer name is neither. */
 const backendNameMax = 63 + 1 + 63 + 1 + portNameMax;
 
 /** Made by ingress-nginx for requests that belong to no service of an Ingress. */
@@ -34,7 +34,7 @@ function servicesNamed(backend: string): readonly string[] {
   return found.filter((one) => !one.startsWith("/") && !one.endsWith("/"));
 }
 
-/** Those among them that there are; all, as long as nobody can tell. */
+/** The existing ones among them; all, while the services are unknown. */
 export function servicesMeant(
   backend: string,
   isService: IsService | undefined,

@@ -12,7 +12,7 @@ async function textOf(chunks: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(all).toString("utf8");
 }
 
-/** Follows the file while the story is told; answers what had been read by then. */
+/** Follows the file during the steps; returns the data that had been read by then. */
 async function followed(
   environment: Pick<Environment, "files" | "timers">,
   from: "start" | "end",
@@ -89,10 +89,10 @@ describe("a whole file", () => {
         `${folder}/damaged.gz`,
         Buffer.concat([compressed.subarray(0, half), damage, compressed.subarray(half + 200)]),
       );
-      const told = (name: string, why: string) =>
+      const problem = (name: string, why: string) =>
         `${folder}/${name} can be decompressed only so far (${why}): copy it again for the rest`;
       const cut = await readWhole(`${folder}/half.gz`);
-      expect(cut.problems).toEqual([told("half.gz", "unexpected end of file")]);
+      expect(cut.problems).toEqual([problem("half.gz", "unexpected end of file")]);
       expect(text.startsWith(cut.text)).toBe(true);
       expect(cut.text.length).toBeGreaterThan(text.length / 4);
       const damaged = await readWhole(`${folder}/damaged.gz`);
@@ -100,10 +100,10 @@ describe("a whole file", () => {
       expect(damaged.text.length).toBeGreaterThan(text.length / 4);
       expect(await readWhole(`${folder}/head.gz`)).toEqual({
         text: "",
-        problems: [told("head.gz", "unexpected end of file")],
+        problems: [problem("head.gz", "unexpected end of file")],
       });
       const followed = await readWhole(`${folder}/more.gz`);
-      expect(followed.problems).toEqual([told("more.gz", "incorrect header check")]);
+      expect(followed.problems).toEqual([problem("more.gz", "incorrect header check")]);
       expect(followed.text.length).toBeGreaterThan(text.length - 16_384);
     } finally {
       await files.remove(folder);

@@ -49,7 +49,7 @@ export async function* plainChunks(
 
 export interface FollowFileOptions extends Pick<Environment, "files" | "timers"> {
   readonly path: string;
-  /** What is in the file already is part of it, or only what comes. */
+  /** Whether to read the present content of the file, or only later lines. */
   readonly from: "start" | "end";
   /** Aborting it ends the chunks. */
   readonly signal: AbortSignal;
@@ -59,7 +59,7 @@ export async function* followFile(options: FollowFileOptions): AsyncGenerator<Ui
   const { files, path, from } = options;
   let file = await existing(files, path);
   const place = { offset: from === "end" && !file.isStream ? await file.size() : 0 };
-  // Whoever waits for a pipe's next bytes waits until it is closed.
+  // A reader of a pipe waits until the pipe has bytes or is closed.
   const endStream = (): void => void (file.isStream && file.close());
   options.signal.addEventListener("abort", endStream, { once: true });
   try {
@@ -68,7 +68,7 @@ export async function* followFile(options: FollowFileOptions): AsyncGenerator<Ui
       if (file.isStream || !(await pause(options))) return;
       const newer = await another(files, path, file);
       if (newer !== undefined) {
-        // A proxy writes to the old one until it is told to open the new.
+        // A proxy writes to the old file until it is asked to open the new one.
         await pause(options);
         yield* rest(file, place);
         await file.close();

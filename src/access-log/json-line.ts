@@ -50,7 +50,7 @@ const ranks: ReadonlyMap<string, number> = new Map(
 /** Where shippers put the line: docker, fluentd, Fluent Bit, Filebeat, journald, Loki, clouds. */
 const envelopeFields = ["log", "message", "MESSAGE", "msg", "line", "textPayload", "_raw"];
 const envelopeTimes = ["time", "@timestamp", "timestamp", "_time"];
-/** What a search for lines gives has each of them one level down. */
+/** Search results have each line one level down. */
 const hitFields = ["_source", "result"];
 
 /** About the pod that wrote the log, not about the request. */
@@ -77,7 +77,7 @@ export function readJsonLine(text: string): JsonLine | undefined {
   if (!isRecord(object)) return undefined;
   const found = new Map<string, { value: string; rank: number }>();
   collect(object, found, { path: [], fields: 0 });
-  // Traefik leaves the server out where it tried none; nobody else calls the status so.
+  // Traefik omits the server if it tried none; only Traefik uses this name for the status.
   if (object["DownstreamStatus"] !== undefined && !found.has("upstream_addr")) {
     found.set("upstream_addr", { value: "-", rank: 0 });
   }
@@ -137,10 +137,10 @@ function knownName(path: readonly string[], field: string): string | undefined {
   return undefined;
 }
 
-/** What cannot be the variable's value is something else of the same name. */
+/** A value of another type belongs to another field of the same name. */
 function textOf(value: unknown, variable: string): string | undefined {
   if (variable === "upstream_addr" && (value === null || Array.isArray(value))) {
-    // Envoy's word for nobody, and lists of all who were tried.
+    // Envoy's placeholder for no endpoint, and lists of all tried endpoints.
     return Array.isArray(value) ? value.map(placeText).join(", ") : "-";
   }
   if (Array.isArray(value)) {

@@ -1,7 +1,7 @@
-// The text formats that are known without being told: nginx's own, ingress-nginx's through its
-// releases, those of Envoy, Istio, Traefik, APISIX and of AWS's load balancers, and those that name an upstream by nginx's common
-// examples. The richer come first: the end of a poorer one may take in what a richer one would have
-// understood.
+// The text formats that are recognised without configuration: nginx's own, ingress-nginx's through
+// its releases, those of Envoy, Istio, Traefik, APISIX and of AWS's load balancers, and those that
+// name an upstream by nginx's common examples. The richer come first: the end of a poorer one may
+// match text that a richer one would have parsed.
 import { albFormat } from "./alb-line.ts";
 import { LogFormat } from "./log-format.ts";
 
@@ -9,7 +9,10 @@ const combined =
   '$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent ' +
   '"$http_referer" "$http_user_agent"';
 
-/** What ingress-nginx adds (logFormatUpstream in internal/ingress/controller/config/config.go). */
+/**
+ * The fields that ingress-nginx adds (logFormatUpstream in
+ * internal/ingress/controller/config/config.go).
+ */
 const upstreamInfo =
   "$request_length $request_time [$proxy_upstream_name] [$proxy_alternative_upstream_name] " +
   "$upstream_addr $upstream_response_length $upstream_response_time $upstream_status $req_id";
@@ -26,7 +29,7 @@ export const labelledFormat = new LogFormat({
   format: `${combined} $labels`,
 });
 
-/** Whatever follows $http_user_agent in `labelledFormat`. */
+/** The rest of the line after $http_user_agent in `labelledFormat`. */
 export const labelsVariable = "labels";
 
 /** Envoy's default, whose only upstream is the last that was tried; `duration` is in milliseconds. */
@@ -35,7 +38,7 @@ const envoyRest =
   "$bytes_received $body_bytes_sent $duration $upstream_service_time " +
   '"$http_x_forwarded_for" "$http_user_agent" "$request_id" "$host" "$upstream_addr"';
 
-/** What Istio puts between and after. */
+/** The fields that Istio adds. */
 const istioDetails = '$response_code_details $connection_details "$failure_reason"';
 const istioRest = "$upstream_cluster $upstream_local $local_address $peer_address $sni $route_name";
 

@@ -1,5 +1,5 @@
-// What container runtimes, kubectl and journald put before a line of a log, taken off again. The time
-// they wrote down is kept: it is often more exact than the proxy's own.
+// Removes the prefix that container runtimes, kubectl and journald put before a line of a log. Its
+// time is kept: it is often more exact than the proxy's own.
 import { type LogTime, logTime } from "./log-time.ts";
 
 export interface CarriedLine {

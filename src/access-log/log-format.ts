@@ -13,7 +13,7 @@ export class LogFormatError extends Error {
 }
 
 export interface LogFormatOptions {
-  /** What people call it. */
+  /** The name for people. */
   readonly name: string;
   /** The text, or the whole directive `log_format name escape=json '…' '…';`. */
   readonly format: string;
@@ -27,17 +27,19 @@ const stepsMax = 500;
 /** So often each character may be looked at while readings are tried. */
 const looksMax = 20;
 
-/** What reading one line has cost so far, and how many characters may be looked at. */
+/** The cost of reading one line so far, and the limit in characters. */
 interface Effort {
   steps: number;
   looks: number;
   readonly looksMax: number;
 }
 
-/** An address of IPv6 is in brackets; a list may end in a colon after which nobody was tried. */
+/**
+ * An address of IPv6 is in brackets; a list may end in a colon if no endpoint was tried after it.
+ */
 const listPattern =
   /(?:(?:https?:\/\/)?\[[0-9a-fA-F:.]*\])?[^\s,"\]]*(?:(?:, | : |,)(?:\[[0-9a-fA-F:.]*\])?[^\s,"\]]+)*(?: : (?= |$))?/y;
-/** What stands between the entries of a list too: where the list ends its shape alone can tell. */
+/** Also between the entries of a list: only the list's own pattern shows where it ends. */
 const partsList = /^[\s,:]/;
 const numberPattern = /-|\d*(?:\.\d+)?/y;
 const wordPattern = /[^\s"\]]*/y;

@@ -1,23 +1,29 @@
-// One request out of nginx's variables, wherever they were read from. What a log does not say stays
-// undefined; only a request without a time or a status is of no use to anyone.
+// One request from nginx's variables, wherever they were read from. Missing values stay undefined;
+// only a request without a time or a status is useless.
 import type { WallMs } from "../environment/clock.ts";
 import type { AccessLogEntry } from "./access-log-entry.ts";
 import { type IsService, serviceNamed } from "./backend-name.ts";
 import type { LogValues } from "./log-format.ts";
 import { type LogTime, logTime, msecTime } from "./log-time.ts";
-import { type LoggedTries, namesNobody, secondsToMs, statusOf, triesOf } from "./upstream-lists.ts";
+import {
+  type LoggedTries,
+  namesNoEndpoint,
+  secondsToMs,
+  statusOf,
+  triesOf,
+} from "./upstream-lists.ts";
 
 export interface EntryContext {
   /** Counts from 1. */
   readonly line: number;
-  /** When the line was written, by whoever carried it here: a container runtime, journald. */
+  /** When the line was written, by its carrier: a container runtime, journald. */
   readonly carriedAt: LogTime | undefined;
   readonly isService: IsService | undefined;
 }
 
 export type ReadEntry =
   | { readonly entry: AccessLogEntry }
-  /** What is missing. */
+  /** The missing value. */
   | { readonly problem: string };
 
 export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
@@ -30,7 +36,7 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
   const { method, target } = requestOf(values);
   const backend = backendOf(values);
   const { tries, leftOut } = triesIn(values, status);
-  const untold = tries.length > 0 ? undefined : untoldBy(values);
+  const untold = tries.length > 0 ? undefined : unknownTries(values);
   return {
     entry: {
       line: context.line,
@@ -51,7 +57,9 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
   };
 }
 
-/** What is kept of each text of a request. A URL of this length identifies it; names have 253. */
+/**
+ * The kept length of each text of a request. A URL of this length identifies it; names have 253.
+ */
 const targetMax = 1_024;
 const nameMost = 255;
 const methodMax = 32;
@@ -63,11 +71,13 @@ function atMost(text: string, length: number): string {
 /** Enough of a name to know it by. */
 const nameMax = 60;
 
-/** A field that is missing, or that holds something else, does not say that nobody was tried. */
-function untoldBy(values: LogValues): string | undefined {
+/**
+ * A field that is missing, or that holds something else, does not prove that no endpoint was tried.
+ */
+function unknownTries(values: LogValues): string | undefined {
   const addresses = values.get("upstream_addr");
   if (addresses === undefined) return "the log does not name the endpoints that were tried";
-  if (namesNobody(addresses)) return undefined;
+  if (namesNoEndpoint(addresses)) return undefined;
   return `the log names ${addresses.slice(0, nameMax)}, which is no endpoint's address`;
 }
 
@@ -94,7 +104,7 @@ function textOf(values: LogValues, variable: string): string | undefined {
   return value === undefined || value === "" || value === "-" ? undefined : value;
 }
 
-/** What others call a duration has a unit of its own, told by a name that they alone have. */
+/** Other durations have their own units, recognised by names that only one product uses. */
 function durationOf(values: LogValues): number | undefined {
   const inSeconds = secondsToMs(values.get("request_time"));
   const duration = values.get("milliseconds") ?? values.get("duration") ?? "";

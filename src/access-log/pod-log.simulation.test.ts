@@ -7,10 +7,10 @@ import { podLogLines } from "./pod-log.ts";
 
 interface World {
   readonly simulation: Simulation;
-  /** What was asked, without what never changes. */
+  /** The requests, without constant parts. */
   readonly asked: string[];
   /** The lines so far, and how the log ended; undefined while it goes on. */
-  readonly heard: { readonly lines: string[]; ended: string | undefined };
+  readonly read: { readonly lines: string[]; ended: string | undefined };
   readonly connected: boolean[];
   readonly stop: () => void;
 }
@@ -33,7 +33,7 @@ function withAnswers(
     const client = simulation.host("observer");
     const cluster = fixedAccess({ name: "east", server: "http://api:80" });
     const stop = new AbortController();
-    const heard: World["heard"] = { lines: [], ended: undefined };
+    const read: World["read"] = { lines: [], ended: undefined };
     const connected: boolean[] = [];
     const reading = async (): Promise<void> => {
       const lines = podLogLines({
@@ -45,16 +45,16 @@ function withAnswers(
         signal: stop.signal,
         onConnected: (isConnected) => connected.push(isConnected),
       });
-      for await (const { number, text } of lines) heard.lines.push(`${number} ${text}`);
+      for await (const { number, text } of lines) read.lines.push(`${number} ${text}`);
     };
     const ended = reading().then(
       () => "ended",
       (error: unknown) => String(error),
     );
     void ended.then((how) => {
-      heard.ended = how;
+      read.ended = how;
     });
-    await act({ simulation, asked, heard, connected, stop: () => stop.abort() });
+    await act({ simulation, asked, read, connected, stop: () => stop.abort() });
     stop.abort();
     await ended;
   });
@@ -105,7 +105,7 @@ it("goes on after a stream that ended or broke, and delivers every line once", (
         "container=controller&sinceTime=2026-11-15T20%3A31%3A31Z",
         "container=controller&sinceTime=2026-11-15T20%3A31%3A32Z",
       ]);
-      expect(world.heard).toEqual({
+      expect(world.read).toEqual({
         lines: [
           "1 2026-11-15T20:31:31.1Z a",
           "2 2026-11-15T20:31:31.2Z b",
@@ -127,7 +127,7 @@ it("loses no line to a stream that broke before its first one", () =>
     expect(world.asked[1]).toBe("container=controller&sinceTime=2026-11-15T20%3A31%3A30Z");
   }));
 
-it("ends with a pod that is deleted, and when it is told to", () =>
+it("ends with a pod that is deleted, and when it is aborted", () =>
   withAnswers(
     [
       (exchange) => exchange.respond(200, date).end(lines("2026-11-15T20:31:31Z last")),
@@ -135,7 +135,7 @@ it("ends with a pod that is deleted, and when it is told to", () =>
     ],
     async (world) => {
       await sleep(world);
-      expect(world.heard).toEqual({ lines: ["1 2026-11-15T20:31:31Z last"], ended: "ended" });
+      expect(world.read).toEqual({ lines: ["1 2026-11-15T20:31:31Z last"], ended: "ended" });
     },
   ));
 
@@ -148,7 +148,7 @@ it("waits for a container that is being restarted", () =>
     ],
     async (world) => {
       await sleep(world);
-      expect(world.heard).toEqual({
+      expect(world.read).toEqual({
         lines: ["1 2026-11-15T20:31:31Z last", "2 2026-11-15T20:31:40Z first"],
         ended: undefined,
       });
@@ -161,16 +161,16 @@ it("says what right is missing, and does not ask again", () =>
     async (world) => {
       await sleep(world);
       expect(world.asked.length).toBe(1);
-      expect(world.heard.ended).toMatch(
+      expect(world.read.ended).toMatch(
         /^PodLogError: the log of pod edge\/proxy-1 may not be read: it takes the right to get pods\/log there/,
       );
     },
   ));
 
-it("ends at once when it is told to", () =>
+it("ends at once when it is aborted", () =>
   withAnswers([], async (world) => {
     await sleep(world);
     world.stop();
     await world.simulation.host("observer").timers.sleep(1);
-    expect(world.heard.ended).toBe("ended");
+    expect(world.read.ended).toBe("ended");
   }));

@@ -27,8 +27,8 @@ export class PodLogError extends Error {
 const headersDeadlineMs = 30_000;
 
 /**
- * Answers that asking again will not change, before the log was ever heard. Later ones pass: a
- * container that is being restarted has none for a while (400), a token is renewed.
+ * Final answers, before the log was ever read. Later ones are temporary: a container that is being
+ * restarted has no log for a while (400), a token is renewed.
  */
 const finalStatuses = new Set([400, 401, 403, 404]);
 
@@ -43,14 +43,14 @@ interface Place {
   stamp: string;
   count: number;
   /** Some stream was opened. */
-  wasHeard: boolean;
+  wasRead: boolean;
 }
 
 /** Each line begins with its stamp. Ends when the signal aborts or the pod is gone. */
 export async function* podLogLines(options: PodLogOptions): AsyncGenerator<LogLine> {
   const { signal, timers, onConnected, log, pod, namespace } = options;
   const backoff = new Backoff(options);
-  const place: Place = { since: undefined, stamp: "", count: 0, wasHeard: false };
+  const place: Place = { since: undefined, stamp: "", count: 0, wasRead: false };
   let number = 0;
   while (!signal.aborted) {
     try {
@@ -62,8 +62,8 @@ export async function* podLogLines(options: PodLogOptions): AsyncGenerator<LogLi
     } catch (error) {
       if (signal.aborted) return;
       // It was there when we began: it has been deleted, and that is an end like any other.
-      if (place.wasHeard && error instanceof StatusError && error.code === 404) return;
-      if (!place.wasHeard && error instanceof StatusError && finalStatuses.has(error.code)) {
+      if (place.wasRead && error instanceof StatusError && error.code === 404) return;
+      if (!place.wasRead && error instanceof StatusError && finalStatuses.has(error.code)) {
         throw new PodLogError(refusal(options, error), { cause: error });
       }
       log.debug("the log stream of a pod broke", { namespace, pod, error });
@@ -74,7 +74,7 @@ export async function* podLogLines(options: PodLogOptions): AsyncGenerator<LogLi
   }
 }
 
-/** As chunks, for whoever reads every log in the same way. */
+/** As chunks, for readers that treat every log in the same way. */
 export async function* podLogChunks(options: PodLogOptions): AsyncGenerator<Uint8Array> {
   for await (const { text } of podLogLines(options)) yield Buffer.from(`${text}\n`);
 }
@@ -89,8 +89,8 @@ async function* oneStream(options: PodLogOptions, place: Place): AsyncGenerator<
     signal,
   });
   onConnected?.(true);
-  place.wasHeard = true;
-  // By the server's clock: what comes later is looked for from here if no line says better.
+  place.wasRead = true;
+  // By the server's clock: later lines are requested from here if no line has a better time.
   place.since ??= secondsOf(response.headers["date"]);
   const seen = { stamp: place.stamp, count: place.count };
   const splitter = new LineSplitter({ bytesMax: lineBytesMax });

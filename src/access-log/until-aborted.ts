@@ -1,4 +1,4 @@
-// Chunks until somebody wants no more of them: a pipe that stays open and silent, or a disk that does
+// Chunks until they are no longer wanted: a pipe that stays open and silent, or a disk that does
 // not answer, must not keep the program from ending.
 
 /** Ends when the signal aborts. */
@@ -19,7 +19,7 @@ export async function* untilAborted(
   }
 }
 
-/** Rejects with the signal's reason when it aborts, for those to whom a part is worth nothing. */
+/** Rejects with the signal's reason when it aborts, for readers that cannot use a part. */
 export async function* allUnlessAborted(
   chunks: AsyncIterable<Uint8Array>,
   signal: AbortSignal,

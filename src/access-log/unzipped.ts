@@ -7,7 +7,7 @@ import { createGunzip } from "node:zlib";
 const gzipMagic = Buffer.from([0x1f, 0x8b]);
 const utf16Mark = Buffer.from([0xff, 0xfe]);
 
-/** What compresses a thousandfold must not fill the memory when it is decompressed. */
+/** Data with a high compression ratio must not fill the memory when it is decompressed. */
 const pieceBytes = 16_384;
 
 /** Logs and objects shrink to a twentieth, seldom to a hundredth; gzip can do a thousandth. */
@@ -60,7 +60,7 @@ function* piecesOf(chunk: Uint8Array): Generator<Uint8Array> {
   }
 }
 
-/** What one chunk unfolds to, a thousand times its size at most, is held at once. */
+/** The decompressed form of one chunk, a thousand times its size at most, is held at once. */
 async function* unfolded(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, ReadProblem | undefined> {
@@ -74,7 +74,7 @@ async function* unfolded(
   });
   // It is asked below what it failed with; without a listener that would be thrown.
   gunzip.on("error", () => undefined);
-  // Closing ends a step as well: what fails in the middle of a write does not call back.
+  // Closing ends a step as well: a failure in the middle of a write does not call back.
   let done = (): void => undefined;
   gunzip.on("close", () => done());
   const step = (act: () => void): Promise<void> =>

@@ -20,10 +20,10 @@ export interface LoggedTries {
   readonly leftOut: TriesLeftOut | undefined;
 }
 
-/** What ingress-nginx's configuration has in place of endpoints, where it found none to send to. */
+/** The placeholder in ingress-nginx's configuration for a missing endpoint. */
 const placeholder = "0.0.0.1";
 
-/** What nginx writes down for an endpoint that refuses, breaks off or keeps silent. */
+/** The status nginx logs for an endpoint that refuses, breaks off or does not answer. */
 const proxyMadeStatuses = new Set([502, 504]);
 
 export function triesOf(lists: UpstreamLists): LoggedTries {
@@ -62,8 +62,11 @@ export function triesOf(lists: UpstreamLists): LoggedTries {
   return { tries, leftOut: count === 0 ? undefined : { count, durationMs } };
 }
 
-/** Whether the list says that nobody was tried, and not something that is no endpoint's address. */
-export function namesNobody(addresses: string): boolean {
+/**
+ * Whether the list says that no endpoint was tried, and not something that is no endpoint's
+ * address.
+ */
+export function namesNoEndpoint(addresses: string): boolean {
   return elements(addresses).every((text) => endpointAddress(text)?.address === placeholder);
 }
 
@@ -101,7 +104,7 @@ export function statusOf(text: string | undefined): number | undefined {
 function elements(text: string): readonly string[] {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed === "-") return [];
-  // A redirect after which nobody was tried leaves a colon at the end.
+  // A redirect without a further try leaves a colon at the end.
   return trimmed.replace(/ :$/, "").split(/, | : |,/);
 }
 

@@ -18,7 +18,7 @@ export interface PodHistory {
   readonly moved: ReadonlyMap<string, Moment>;
   /** The API has it no more, as far as is known. */
   readonly isGone: boolean;
-  /** Of so many moments those until then are not kept; what it was by then is not known. */
+  /** Moments until this time were dropped, so the state before it is unknown. */
   readonly forgottenUntilMs: number;
 }
 
@@ -29,7 +29,7 @@ interface KnownLife extends PodHistory {
   /** Its share of `livesMax`. */
   weight: number;
   moved: ReadonlyMap<string, Moment>;
-  /** The last list that named it, by number; what a whole list did not name is gone. */
+  /** The last list that named it, by number; a pod that a complete list lacks is gone. */
   lastList: number;
   /** The list that the facts came with or after, and when. */
   factsList: number;
@@ -269,8 +269,8 @@ function markDeleted(life: KnownLife, seen: Seen): void {
 }
 
 /**
- * The older half of too many gives way to the last of each kind in it: what it was stays known. Returns
- * how many are forgotten.
+ * Drops the older half of too many moments, except the last of each kind in it: the state stays
+ * known. Returns the number of dropped moments.
  */
 function note(life: KnownLife, moments: readonly Moment[]): number {
   life.moments.push(...moments);

@@ -95,7 +95,7 @@ export class Evidence {
     return [...this.#podClusters].sort();
   }
 
-  /** A list begins: what is seen from now on is not older than it. */
+  /** A list begins: its objects are not older than it. */
   beginList(): number {
     this.#list += 1;
     return this.#list;

@@ -11,7 +11,7 @@ import type { Cause, HopDelay } from "./verdict.ts";
 export interface HopDelaysOptions {
   readonly left: Moment;
   readonly sent: Span;
-  /** The pod's cluster; what other clusters list are copies. */
+  /** The pod's cluster; lists of other clusters have copies. */
   readonly cluster: string;
   /** Of the pod's endpoint, in the order in which they began; those that the request may be due to. */
   readonly listings: readonly Listing[];

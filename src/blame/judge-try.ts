@@ -123,7 +123,10 @@ function beyondMs(evidence: Evidence, life: PodHistory, sent: Span): number | un
   return afterMs > 0 ? afterMs : undefined;
 }
 
-/** Nodes that are well write their status so often: what was saved may be so much newer than it says. */
+/**
+ * Healthy nodes write their status this often: the objects may have been saved this much later than
+ * their times show.
+ */
 const goneForMs = 300_000;
 
 /** By then the address may belong to any pod. */

@@ -96,7 +96,7 @@ export class KnownServices {
     return this.#factsOf(service).some(({ publishesUnready }) => publishesUnready);
   }
 
-  /** The service whose own address it is: who got a request sent there the node decided. */
+  /** The service that owns the address; the node chose the endpoint of a request to it. */
   at(address: string): string | undefined {
     return this.#byAddress.get(address);
   }

@@ -31,7 +31,7 @@ export function addListedGone(options: ListedGoneOptions): void {
   evidence.add({ cluster, kind: "Pod", isDeleted: true, object: { metadata }, seen });
 }
 
-/** Of those who were recorded: what the first lists of pods lack. */
+/** Of recorded places: pods that the first lists lack. */
 export function addGoneBeforeRecording(evidence: Evidence): void {
   // Those that had to be forgotten were seen.
   if (evidence.lives.dropped > 0) return;

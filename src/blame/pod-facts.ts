@@ -16,7 +16,7 @@ import { internString, type StringMap } from "../kube/kinds/intern.ts";
 import { hasEnded } from "../kube/kinds/pod.ts";
 import { optionalName, requiredName } from "../recording/metadata-text.ts";
 
-/** More than any pod has of each; what is beyond them is not looked at. */
+/** More than any pod has of each; the rest is ignored. */
 const containersMax = 200;
 const portsMax = 200;
 const addressesMax = 8;

@@ -35,7 +35,7 @@ export interface PublishedFacts {
   /** `namespace/name` of the service whose endpoints these are. */
   readonly service: string;
   readonly endpoints: readonly ListedEndpoint[];
-  /** The newest time in it: what it lists was so at least until then. */
+  /** The newest time in it: its list was valid at least until then. */
   readonly changedMs: number;
 }
 

@@ -1,6 +1,6 @@
-// Takes the lines of a recording over into the evidence. Several recordings, and several runs in
-// one, are read one after the other; what a run did not see between its end and the next one's lists
-// becomes one change at an unknown moment in between.
+// Adds the lines of a recording to the evidence. Several recordings, and several runs in one, are
+// read one after the other; changes between the end of a run and the lists of the next become one
+// change at an unknown moment in between.
 import type { RawRecord } from "../kube/kinds/fields.ts";
 import { metadataText } from "../recording/metadata-text.ts";
 import type { RecordedKindName } from "../recording/recorded-kinds.ts";

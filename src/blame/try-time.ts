@@ -17,7 +17,7 @@ export interface TryTimes {
   readonly over: Span;
 }
 
-/** Of a try that the log gives no time of its own: what it may be, and what it most likely is. */
+/** The possible and the most likely time of a try without its own time in the log. */
 export interface LoggedTimes extends TryTimes {
   readonly likely?: TryTimes;
 }

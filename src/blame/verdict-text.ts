@@ -179,7 +179,7 @@ export function clockText({ fromMs, toMs }: Span): string {
 
 const secondMs = 1_000;
 
-/** A year: what is known no better has no known beginning. */
+/** A year: a span longer than this has no known beginning. */
 const unknownMs = 31_536_000_000;
 
 /** One number where both ends are about the same: `1 min 12 s`, `2.1 s to 3 s`, `at most 900 ms`. */

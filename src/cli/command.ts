@@ -1,5 +1,5 @@
-// What every command gets, and how it fails. A command returns its exit code: 0 done, 1 the answer
-// is no, 2 it could not be done as asked.
+// The context of every command, and its errors. A command returns its exit code: 0 success, 1 the
+// check failed or the answer is no, 2 error.
 import type { Environment } from "../environment/environment.ts";
 import type { LogLevel } from "../environment/log.ts";
 import type { Terminal } from "../environment/terminal.ts";
@@ -7,21 +7,27 @@ import type { Terminal } from "../environment/terminal.ts";
 export interface CommandContext {
   readonly environment: Environment;
   readonly terminal: Terminal;
-  /** What is piped into this process, to be read once; absent where nothing can be. */
+  /** Standard input, readable once; absent when there is none. */
   readonly stdin?: () => AsyncIterable<Uint8Array>;
-  /** Hands over each key that is pressed, until what it returns is called; absent without a keyboard. */
+  /**
+   * Calls the listener for each key until the returned function is called; absent without a
+   * keyboard.
+   */
   readonly keys?: (listener: (key: string) => void) => () => void;
   /** Aborts on Ctrl-C, SIGTERM or a closed terminal or pipe: stop, clean up, return. */
   readonly stop: AbortSignal;
-  /** Calls back each time this process is asked to open log files anew (SIGUSR1). */
+  /** Called on SIGUSR1: reopen the log files. */
   readonly onReopenLogs?: (listener: () => void) => void;
-  /** From now on the log shows this level and above; where the log cannot change it is absent. */
+  /** Sets the log level; absent where it cannot change. */
   readonly setLogLevel?: (level: LogLevel) => void;
 }
 
 export type ExitCode = 0 | 1 | 2;
 
-/** The caller asked for something that cannot be: say what, and what would be right. */
+/**
+ * The command cannot do what the flags ask for. The message names the problem and how to correct
+ * it.
+ */
 export class UsageError extends Error {
   override readonly name = "UsageError";
   readonly code = "USAGE";

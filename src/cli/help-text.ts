@@ -1,12 +1,12 @@
-// What a command's help says of its flags, and the text below them, fitted to the terminal:
-// paragraphs are broken anew, and so is what explains a term beside it; other lines that are
-// indented, such as commands to copy, stay as they are, but for the name that the program is called by.
+// Fits the text below the flags of a command to the terminal. Paragraphs and explanations beside a
+// term are wrapped; other indented lines, such as commands to copy, stay unchanged, except for the
+// name of the program.
 import type { Option } from "commander";
 import type { CommandContext } from "./command.ts";
-import { wrapText } from "./terminal/wrapped-text.ts";
+import { wrapText } from "./terminal/text.ts";
 import { typedCommand } from "./typed-command.ts";
 
-/** Longer lines are hard to read, however wide the terminal is. */
+/** Longer lines are hard to read. */
 export const widestHelp = 100;
 
 interface HelpContext {
@@ -14,7 +14,7 @@ interface HelpContext {
   readonly terminal: Pick<CommandContext["terminal"], "columns">;
 }
 
-/** An explanation with less room than this beside its term goes below it, indented by so much. */
+/** With less room beside its term, an explanation goes below it, indented. */
 const narrowestBeside = 30;
 const indentBelow = 6;
 
@@ -55,13 +55,13 @@ function withTypedCommands({ processes }: HelpContext["environment"], text: stri
   });
 }
 
-/** A term, and the column where its explanation begins. */
+/** A term, and the column of its explanation. */
 interface Entry {
   readonly term: string;
   readonly column: number;
 }
 
-/** Two columns are a term and its explanation; more of them are a table, which is left alone. */
+/** Two columns are a term and its explanation; more columns are a table and stay unchanged. */
 function entryOf(line: string): Entry | undefined {
   const [, term, gap] = /^( +\S+(?: \S+)*)( {2,})\S+(?: \S+)*$/.exec(line) ?? [];
   if (term === undefined || gap === undefined) return undefined;
@@ -76,7 +76,7 @@ function entryLines({ term, column }: Entry, words: string, width: number): read
   return [term, ...wrapText(words, { width, first: below, rest: below })];
 }
 
-/** What a flag is for; with the choices it has, and with its default where that tells something. */
+/** The description of a flag with its choices and its default. */
 export function optionText(
   option: Pick<Option, "description" | "argChoices" | "defaultValue" | "defaultValueDescription">,
 ): string {
@@ -89,7 +89,7 @@ export function optionText(
   return facts.length === 0 ? description : `${description} (${facts.join("; ")})`;
 }
 
-/** That a flag is not given unless it is given, or nothing listed, everybody knows. */
+/** Defaults such as false or an empty list are not shown. */
 function defaultText({
   defaultValue,
   defaultValueDescription,

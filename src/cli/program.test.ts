@@ -14,12 +14,13 @@ async function run(...args: readonly string[]) {
 }
 
 test.each<[string, string]>([
-  ["doctr", "unknown command 'doctr'\nlockstep --help lists the commands."],
+  ["zzz", "unknown command 'zzz'\nlockstep --help lists the commands."],
+  ["doctr", "unknown command 'doctr'\n(Did you mean doctor?)\nlockstep --help lists the commands."],
   [
     "ingres",
     "unknown command 'ingres'\n(Did you mean ingress?)\nlockstep --help lists the commands.",
   ],
-  ["help doctr", "unknown command 'doctr'\nlockstep --help lists the commands."],
+  ["help zzz", "unknown command 'zzz'\nlockstep --help lists the commands."],
   ["up twice", `too many arguments for 'up'. Expected 0 arguments but got 1.\n${explains("up")}`],
   [
     "ingress --shadwo",

@@ -1,7 +1,8 @@
-// The command line: one subcommand per file in this folder, and help that teaches.
-import { Command, CommanderError } from "commander";
+// The command line: one command per folder in commands/.
+import { Command, CommanderError, Option } from "commander";
 import type { CommandContext, ExitCode } from "./command.ts";
 import { blameCommand } from "./commands/blame/command.ts";
+import { doctorCommand } from "./commands/doctor/command.ts";
 import { incidentCommand } from "./commands/incident/command.ts";
 import { ingressCommand } from "./commands/ingress/command.ts";
 import { journeysCommand } from "./commands/journeys/command.ts";
@@ -22,11 +23,12 @@ First steps:
   lockstep whatif                predict how long changes wait in a cluster of your size
   lockstep watch                 measure how long changes take in your cluster (read-only)
   lockstep blame --help          find the cause of each 502 in an access log
+  lockstep doctor --help         find the cause of late changes in logs and objects
   lockstep ingress --help        route traffic to your own clusters
 
 Exit codes: 0 success, 1 check failed, 2 error. The help of each command has the details.`;
 
-/** Parses the arguments, runs one command and says how it ended. */
+/** Parses the arguments and runs one command. */
 export async function runProgram(
   context: CommandContext,
   version: string,
@@ -34,7 +36,7 @@ export async function runProgram(
 ): Promise<ExitCode> {
   let exitCode: ExitCode = 0;
   const { processes } = context.environment;
-  /** Below what was wrong with a command's line: where it says what would be right. */
+  /** Printed below a wrong flag or value. */
   const hint = (name: string): string => {
     return `${typedCommand(processes, `${name} --help`)} shows the options.`;
   };
@@ -49,7 +51,7 @@ export async function runProgram(
     .addHelpText("after", helpText(context, epilogue))
     .showSuggestionAfterError()
     .showHelpAfterError(`${typedCommand(processes, "--help")} lists the commands.`)
-    // What follows a command's name is for that command, though one above it has the same flag.
+    // A flag after a subcommand belongs to it, even if the command above has the same flag.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({
@@ -58,7 +60,11 @@ export async function runProgram(
       outputError: (text, write) => write(text.replace(/^error: /, "lockstep: ")),
       getOutHelpWidth: () => Math.min(context.terminal.columns, widestHelp),
     })
-    .configureHelp({ sortSubcommands: false, optionDescription: optionText });
+    .configureHelp({
+      sortSubcommands: false,
+      optionDescription: optionText,
+      commandDescription: (command) => sentence(command.description()),
+    });
   for (const command of [
     upCommand,
     ingressCommand,
@@ -67,6 +73,7 @@ export async function runProgram(
     journeysCommand,
     recordCommand,
     blameCommand,
+    doctorCommand,
     labCommand,
     incidentCommand,
     whatifCommand,
@@ -79,6 +86,7 @@ export async function runProgram(
       below.showHelpAfterError(hint(`${made.name()} ${below.name()}`));
     }
     if (made.commands.length > 0) refuseUnknownBelow(made);
+    made.addHelpOption(new Option("-h, --help", "show this help").helpGroup("Other:"));
     program.addCommand(made.showHelpAfterError(hint(made.name())));
   }
   try {
@@ -95,7 +103,7 @@ export async function runProgram(
   }
 }
 
-/** Where a command has others below it, a word it does not know was meant to be one of those. */
+/** An unknown word after a command with subcommands is probably a misspelt subcommand. */
 function refuseUnknownBelow(command: Command): void {
   command.allowExcessArguments().hook("preAction", (_, called) => {
     const [word] = called === command ? command.args : [];
@@ -105,9 +113,15 @@ function refuseUnknownBelow(command: Command): void {
   });
 }
 
-/** Help for what there is not would be the help for everything, and no word about why. */
+/** Commander would print the main help for an unknown command, without an error. */
 function refuseUnknownHelp(program: Command, [first, asked]: readonly string[]): void {
   if (first !== "help" || asked === undefined || asked.startsWith("-")) return;
   const isKnown = program.commands.some((command) => command.name() === asked);
   if (!isKnown && asked !== "help") program.error(`error: unknown command '${asked}'`);
+}
+
+/** In the list of commands a description is a phrase; above the flags of a command it is a sentence. */
+function sentence(phrase: string): string {
+  const capital = phrase.slice(0, 1).toUpperCase() + phrase.slice(1);
+  return capital.endsWith(".") ? capital : `${capital}.`;
 }

@@ -1,7 +1,7 @@
-// While the story is told, only what needs somebody's attention is logged beside it.
+// A log with less: only warnings or errors, for commands that report their state in sentences.
 import type { Log } from "../environment/log.ts";
 
-/** In an incident warnings are the subject, and are told in other words. */
+/** In an incident, warnings are expected. */
 export function errorsOnly(log: Log): Log {
   return {
     ...warningsOnly(log),

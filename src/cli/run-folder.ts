@@ -1,23 +1,23 @@
-// The folder of one run, for what it must keep in files. Its name has our pid and a file in it when that
-// process started, so a later run can find the folders of runs that were killed: their nginx, which
-// outlives its controller by design, is ended, and the folder removed.
+// The folder of one run for its files. Its name has the pid, and a file in it has the start time of
+// the process, so a later run finds folders of killed runs. It then ends their nginx, which
+// outlives its controller by design, and removes the folder.
 import { dirname } from "node:path";
 import type { Environment } from "../environment/environment.ts";
 import { type Files, FilesError } from "../environment/files.ts";
 import { NginxProcess } from "../outputs/nginx/nginx-process.ts";
-import { counted } from "./terminal/counted.ts";
+import { counted } from "./terminal/value-text.ts";
 
 type Pieces = Pick<Environment, "files" | "processes" | "timers" | "clock">;
 
-/** When the owner started, as `/proc` has it: a pid alone is given to another process one day. */
+/** Start time of the owner from `/proc`, because pids are reused. */
 const ownerFile = "owner-started";
 
 const folderName = /^lockstep-(?:up|incident|lab)-(\d+)-/;
 
 export interface RunFolder {
-  /** To be removed at the end. */
+  /** The caller removes it at the end. */
   readonly folder: string;
-  /** What was ended and removed of runs that had been killed; undefined when there was nothing. */
+  /** Cleaned up from killed runs; undefined when there was nothing. */
   readonly cleaned: string | undefined;
 }
 
@@ -46,7 +46,7 @@ async function cleanUpKilledRuns(environment: Pieces, above: string): Promise<st
       await files.remove(folder);
       removed.push(folder);
     } catch (error) {
-      // Another user's: the next run of that user removes it.
+      // It belongs to another user, whose next run removes it.
       if (!(error instanceof FilesError)) throw error;
     }
   }
@@ -66,14 +66,14 @@ async function isOwnedBy(
   return noted === undefined || started === undefined || noted === started;
 }
 
-/** In clock ticks since the machine started; undefined where the system does not say. */
+/** In clock ticks since boot; undefined on other systems. */
 async function startedAt(files: Files, pid: number): Promise<string | undefined> {
   const stat = textOf(await files.read(`/proc/${pid}/stat`)) ?? "";
   // proc(5): the 22nd field. The second is a name in parentheses, which may hold any character.
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
 }
 
-/** Gives how many; a master that is asked to end takes its workers with it. */
+/** Returns their number; a master ends its workers. */
 async function endProxies(environment: Pieces, folder: string): Promise<number> {
   const { files } = environment;
   let ended = 0;
@@ -89,7 +89,7 @@ async function endProxies(environment: Pieces, folder: string): Promise<number> 
   return ended;
 }
 
-/** Whether its command line names the prefix: a pid file may name a process that came later. */
+/** Its command line has the prefix; a pid file may name a later process. */
 async function isStartedWith(files: Files, pid: number, prefix: string): Promise<boolean> {
   const command = textOf(await files.read(`/proc/${pid}/cmdline`)) ?? "";
   return command.replaceAll("\0", " ").includes(` -p ${prefix} `);

@@ -1,6 +1,6 @@
-// Which contexts lead to one cluster: under several users, or by several of its API servers. Whoever
-// took them for clusters of their own would count every change once for each. A cluster is known by
-// the uid of its namespace kube-system; where that cannot be read, by its server's address.
+// Finds contexts of the same cluster (several users, or several API servers), because otherwise
+// each change would be counted twice. A cluster is identified by the uid of its namespace
+// kube-system, or by its server address if that cannot be read.
 import type { Environment } from "../environment/environment.ts";
 import { parseJson } from "../kube/client/client.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
@@ -12,7 +12,7 @@ export interface NamedAccess {
   readonly access: ClusterAccess;
 }
 
-/** A context, and the first one that leads to the same cluster. */
+/** A context, and the first one with the same cluster. */
 export interface SameCluster {
   readonly name: string;
   readonly first: string;
@@ -22,7 +22,7 @@ export interface SameCluster {
 export interface SameClustersOptions
   extends Pick<Environment, "network" | "clock" | "timers" | "log"> {
   readonly userAgent: string;
-  /** When it aborts, what has been read by then counts. */
+  /** After an abort, the results so far are used. */
   readonly signal: AbortSignal;
 }
 
@@ -33,10 +33,10 @@ interface Place {
   readonly uid: string | undefined;
 }
 
-/** A server that hangs must not keep the others from being read. */
+/** A server that hangs must not delay the others. */
 const readWithinMs = 3_000;
 
-/** Asks each cluster once, and none when there is only one context. Never rejects. */
+/** One request to each cluster, none for a single context. Never rejects. */
 export async function sameClusters(
   contexts: readonly NamedAccess[],
   options: SameClustersOptions,
@@ -68,7 +68,7 @@ export function countedTwiceText({ name, first, why: reason }: SameCluster): str
   );
 }
 
-/** Behind one address there may be several clusters, told apart by who asks: so the uid decides. */
+/** One address may serve several clusters, so the uid decides. */
 function isSame(one: Place, other: Place): boolean {
   if (one.uid !== undefined && other.uid !== undefined) return one.uid === other.uid;
   return one.server === other.server;
@@ -89,7 +89,7 @@ async function clusterUid(
     const namespace = requiredRecord(parseJson(await client.request(request)), "namespace");
     return optionalString(recordAt(namespace, "metadata"), "uid");
   } catch {
-    // Whoever reads the cluster says what is wrong with it; here it only stays unknown.
+    // The problem is reported when the cluster is read.
     return undefined;
   }
 }

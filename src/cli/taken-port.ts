@@ -1,5 +1,5 @@
-// A port that another process has: the flag that chooses another one, and the process where the system
-// says which it is.
+// Errors for a port in use: the flag that chooses another one, and the process that uses it, if the
+// system reports it.
 import type { Environment } from "../environment/environment.ts";
 import { NetworkError } from "../environment/network.ts";
 import { ProcessError } from "../environment/processes.ts";
@@ -8,14 +8,15 @@ import { UsageError } from "./command.ts";
 
 export interface PortFlag {
   readonly flag: string;
-  /** Undefined and 0 are no port that could be taken. */
+  /** Undefined and 0 are never in use. */
   readonly port: number | undefined;
 }
 
-/** It reads a table of the system. */
 const askTimeoutMs = 5_000;
 
-/** Does the work; where one of these ports is taken, it fails with a `UsageError` that names the flag. */
+/**
+ * Runs the work. If one of these ports is in use, it fails with a `UsageError` that names the flag.
+ */
 export async function namingPortFlags<Result>(
   { processes }: Pick<Environment, "processes">,
   flags: readonly PortFlag[],
@@ -36,7 +37,7 @@ export async function namingPortFlags<Result>(
   }
 }
 
-/** The network's words and nginx's both name the address. */
+/** Both kinds of error contain the address. */
 function takenPort(error: unknown): number | undefined {
   const isTaken =
     (error instanceof NetworkError && error.code === "ADDRESS_IN_USE") ||
@@ -46,7 +47,7 @@ function takenPort(error: unknown): number | undefined {
   return port === undefined ? undefined : Number(port);
 }
 
-/** `nginx (pid 812)`; undefined where it is another user's, or `ss` is not there. */
+/** `nginx (pid 812)`; undefined for processes of other users, or without `ss`. */
 async function ownerOf(
   processes: Environment["processes"],
   port: number,
@@ -55,7 +56,7 @@ async function ownerOf(
     const { output } = await processes.run("ss", ["-Hltnp", `sport = :${port}`], {
       timeoutMs: askTimeoutMs,
     });
-    // Workers listen as well, and came after their master.
+    // Workers listen too; the master has the lowest pid.
     const [first] = [...output.matchAll(/\("([^"]*)",pid=(\d+)/g)]
       .map(([, name, pid]) => ({ name, pid: Number(pid) }))
       .sort((one, other) => one.pid - other.pid);

@@ -1,5 +1,5 @@
-// How a command of this program is typed: as the user has called it this time. So a hint can be copied,
-// whether the program is installed, a plugin of kubectl, or runs from a checkout.
+// The way the user has called this program, so that a hint can be copied: installed, as a plugin of
+// kubectl, or from a checkout.
 import { resolve as absolute, basename, delimiter, dirname, relative } from "node:path";
 import type { Processes } from "../environment/processes.ts";
 
@@ -18,7 +18,7 @@ function calledAs(caller: Caller): string {
   if (isNpx(caller) || isNpmStart(caller)) return "npx lockstep";
   if (file === undefined) return "lockstep";
   const name = basename(file);
-  // kubectl finds its plugins on the PATH by such names.
+  // kubectl finds its plugins by such names.
   if (name.startsWith("kubectl-")) return name.replace("-", " ");
   const isScript = /\.[cm]?js$/.test(name);
   if (!isScript) return isOnPath(caller, dirname(file)) ? name : quoted(file);
@@ -26,18 +26,18 @@ function calledAs(caller: Caller): string {
   return `node ${quoted(below.startsWith("..") || isFromElsewhere(caller) ? file : below)}`;
 }
 
-/** Not another program of npx that has started this one. */
+/** npx started this program, and not another one that started it. */
 function isNpx({ variables }: Caller): boolean {
   const script = variables["npm_lifecycle_script"] ?? "";
   return variables["npm_command"] === "exec" && /^\W*lockstep\b/.test(script);
 }
 
-/** In the folder where it was typed, or above it, npx finds the program too. */
+/** npx also works in the folder where `npm start` was typed, and above it. */
 function isNpmStart(caller: Caller): boolean {
   return caller.variables["npm_lifecycle_event"] === "start" && !isFromElsewhere(caller);
 }
 
-/** npm goes to the checkout before it starts anything; the user's shell stays where it is. */
+/** npm changes to the checkout before it starts a script; the user's shell does not. */
 function isFromElsewhere({ variables }: Caller): boolean {
   const typedIn = variables["INIT_CWD"];
   return typedIn !== undefined && relative("", typedIn).startsWith("..");

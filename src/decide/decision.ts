@@ -1,5 +1,5 @@
-// What should be, as data: which host and path lead to which service, and which endpoints serve it.
-// Everything in it was decided by pure functions from the model; the outputs only make it so.
+// The decision as data: which host and path lead to which service, and which endpoints serve it.
+// Pure functions decide it from the model; the outputs only apply it.
 
 import type { Steps } from "../environment/steps.ts";
 import type { UserList } from "../sources/checked-users.ts";
@@ -56,7 +56,7 @@ export interface PathRule {
   readonly isForAll?: true;
 }
 
-/** What a server proves its name with. */
+/** The certificate of a server, with its key. */
 export interface Certificate {
   /** PEM, the server's own certificate first. */
   readonly chain: string;
@@ -64,7 +64,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Whose the rules of a host are. */
+/** The owner of a host's rules. */
 export interface HostOwner {
   /** Empty when they are of several. */
   readonly namespace: string;
@@ -75,7 +75,7 @@ export interface HostOwner {
 export interface RoutingDecision {
   /** By host: a lower case name, `*.name` for exactly one label more, or `*` for any other host. */
   readonly hosts: ReadonlyMap<string, readonly PathRule[]>;
-  /** By host; for those that are not here nobody is known. */
+  /** By host; a host that is not here has no known owner. */
   readonly owners?: ReadonlyMap<string, HostOwner>;
   /** By host, another one of `hosts` that has exactly the same rules: it need not have a copy. */
   readonly sameAs?: ReadonlyMap<string, string>;
@@ -92,7 +92,7 @@ export interface RoutingDecision {
   readonly users?: ReadonlyMap<string, UserList>;
 }
 
-/** What is new since the output was last told. */
+/** The changes since the last decision that the output received. */
 export interface DecisionChanges {
   /** Hosts or path rules changed, or a service came or went. */
   readonly routes: boolean;
@@ -102,7 +102,7 @@ export interface DecisionChanges {
   readonly routed?: ChangedRoutes;
 }
 
-/** Names of what is another than before, new or gone, or somebody else's. */
+/** Names of entries that changed, are new or gone, or have another owner. */
 export interface ChangedRoutes {
   readonly hosts: ReadonlySet<string>;
   readonly certificates: ReadonlySet<string>;

@@ -19,14 +19,14 @@ describe("the level", () => {
     ["the largest is cut", [10, 20, 300], 90, 60],
     ["two large ones alike", [10, 200, 300], 90, 40],
     ["one alone", [100], 60, 60],
-    ["nobody", [], 60, Number.POSITIVE_INFINITY],
+    ["no namespace", [], 60, Number.POSITIVE_INFINITY],
   ])("%s", (_, uses, capacity, level) => {
     expect(fairLevel(uses, capacity)).toBe(level);
   });
 });
 
 describe("a fair share", () => {
-  it("leaves nothing out while everything fits, whoever uses it", () => {
+  it("leaves nothing out while everything fits, for any distribution", () => {
     const share = shareOf(1_000);
     for (let n = 0; n < 10; n += 1)
       share.charge(`a ${n}`, { namespace: "a", bytes: 100, createdAtMs: n });

@@ -1,18 +1,21 @@
-// How memory that all tenants share is given out: no namespace can use what another one needs. All that
-// fits is served. When it does not fit, the namespaces that use most are cut to the same level, and each
-// of them loses its own largest and newest entries first; what others have stays. A namespace that uses
-// no more than the capacity divided by the number of namespaces never loses anything.
+// Divides memory that all tenants share: no namespace can use memory that another one needs. If
+// everything fits, everything is served. If not, the namespaces that use most are cut to the same
+// level, and each of them loses its own largest and newest entries first; entries of others stay. A
+// namespace that uses no more than the capacity divided by the number of namespaces never loses
+// anything.
 //
-// The result depends on nothing but what is charged now: after a restart it is the same, and nothing
-// flaps while nothing changes. A change costs its own namespace, not all of them.
+// The result depends only on the current charges: after a restart it is the same, and nothing flaps
+// while nothing changes. The cost of a change depends on its own namespace, not on all of them.
 import { assertCostly } from "../environment/assert.ts";
 import { compareText } from "./compare-text.ts";
 
-/** What one entry takes. */
+/** The size of one entry. */
 export interface Charge {
   readonly namespace: string;
   readonly bytes: number;
-  /** Of what asks for it; of two of one size the older stays. 0 where that is not known. */
+  /**
+   * Creation time of the object that needs it; of two of one size the older stays. 0 if unknown.
+   */
   readonly createdAtMs: number;
 }
 
@@ -27,7 +30,7 @@ export interface NamespaceUse {
   readonly namespace: string;
   /** Of all that it has. */
   readonly usedBytes: number;
-  /** What is left out. */
+  /** The entries that are left out. */
   readonly keys: readonly string[];
 }
 
@@ -118,7 +121,7 @@ export class FairShare {
     return item !== undefined && this.#namespaces.get(item.namespace)?.out.has(key) === true;
   }
 
-  /** Decides anew what is left out; gives the keys of which the answer may be another than before. */
+  /** Decides again which entries are left out; returns the keys whose answer may have changed. */
   settle(): readonly string[] {
     const level = this.#levelNow();
     const isMoved = level !== this.#level;
@@ -142,7 +145,7 @@ export class FairShare {
   }
 
   #levelNow(): number {
-    // Nearly always: then nobody's use has to be looked at.
+    // Nearly always: then no namespace has to be looked at.
     if (this.#usedBytes <= this.#capacityBytes) return Number.POSITIVE_INFINITY;
     const uses = [...this.#namespaces.values()].map(({ usedBytes }) => usedBytes);
     const step = this.#capacityBytes / levelSteps;
@@ -211,7 +214,7 @@ function sizeClassOf(bytes: number): number {
   return Math.ceil(Math.log2(Math.max(1, bytes)));
 }
 
-/** The smaller first, of one size the older: what comes last is left out first. */
+/** The smaller first, of one size the older: the last ones are left out first. */
 function compareItems(a: Item, b: Item): number {
   if (a.sizeClass !== b.sizeClass) return a.sizeClass - b.sizeClass;
   if (a.createdAtMs !== b.createdAtMs) return a.createdAtMs < b.createdAtMs ? -1 : 1;

@@ -1,9 +1,9 @@
 // Of many names those that were probably meant: they differ from it in the fewest letters.
 
-/** More changed letters than a third are another word, for somebody who looks for something. */
+/** With more than a third of the letters changed, it is another word. */
 const mostChangedShare = 1 / 3;
 
-/** More would not help anybody choose. */
+/** More would not help to choose. */
 const mostNames = 5;
 
 /** Nearest first; none when nothing is near: more than this share of the letters differs. */

@@ -1,6 +1,6 @@
-// What a route asks of the proxy beyond where requests go. All of it is data: it is checked when it
-// is made from an object's annotations, pushed as JSON beside the route's rule, and read by the
-// proxy's Lua (proxy/lua/lockstep/). What is absent has the proxy's default.
+// The settings of a route beyond its target. All of it is data: checked when it is made from an
+// object's annotations, pushed as JSON beside the route's rule, and read by the proxy's Lua
+// (proxy/lua/lockstep/). Absent fields have the proxy's default.
 
 export interface RoutePolicy {
   /** Every request gets 503: the route was to be protected by something that is not supported. */
@@ -22,7 +22,7 @@ export interface RoutePolicy {
   readonly protocol?: "http" | "https" | "grpc" | "grpcs";
   /** Whether an https or grpcs endpoint must prove its name to the CA bundle. */
   readonly verifyUpstream?: boolean;
-  /** What the endpoint is told as X-Forwarded-Prefix: the part of the path that it does not see. */
+  /** Sent to the endpoint as X-Forwarded-Prefix: the part of the path that it does not see. */
   readonly forwardedPrefix?: string;
   /** Endpoints may answer with more headers than the 16 KiB that nginx has room for otherwise. */
   readonly largeHeaders?: true;
@@ -36,14 +36,14 @@ export interface RoutePolicy {
   readonly balance?: Balance;
   /** Looked at in their order; the first that wants the request gets it. */
   readonly canaries?: readonly Canary[];
-  /** Networks (CIDR) that may come in; everybody else gets 403. */
+  /** Networks (CIDR) of allowed clients; all others get 403. */
   readonly allowFrom?: readonly string[];
   /** Networks that get 403, whatever else is allowed. */
   readonly denyFrom?: readonly string[];
   readonly rateLimit?: RateLimit;
-  /** Who has no name and password of this list gets 401; while the list is absent, 503. */
+  /** A request without a name and password of this list gets 401; while the list is absent, 503. */
   readonly basicAuth?: BasicAuth;
-  /** Somebody else is asked whether a request may pass; while nobody answers, 503. */
+  /** An external service decides whether a request may pass; while it does not answer, 503. */
   readonly externalAuth?: ExternalAuth;
   readonly cors?: Cors;
 }
@@ -69,7 +69,7 @@ export interface RouteTimeouts {
 
 export interface Balance {
   readonly method: "round-robin" | "least-latency" | "hash";
-  /** Of `hash`: what requests that belong together have in common. */
+  /** Of `hash`: the parts of a request that are hashed. */
   readonly hashBy?: readonly HashPart[];
   /** Goes before the method while the cookie names an endpoint that serves. */
   readonly affinity?: CookieAffinity;
@@ -80,7 +80,9 @@ export type HashPart = { readonly text: string } | { readonly variable: string }
 
 export interface CookieAffinity {
   readonly cookie: string;
-  /** `balanced` lets a session move when its endpoint left; `persistent` never spreads anew. */
+  /**
+   * `balanced` lets a session move when its endpoint left; `persistent` never moves it otherwise.
+   */
   readonly mode: "balanced" | "persistent";
   readonly path?: string;
   readonly domain?: string;
@@ -133,16 +135,18 @@ export interface ExternalAuth {
   readonly namespaces?: readonly string[];
   /** The service speaks TLS. */
   readonly tls?: true;
-  /** What it is told as Host. In this and the other texts `$host` and its like stand for the request's. */
+  /**
+   * Sent to it as Host. In this and the other texts `$host` and the like stand for the request's.
+   */
   readonly host: string;
   readonly path: string;
   /** GET when absent. */
   readonly method?: AuthMethod;
   /** Headers of its answer that the endpoint gets in place of the client's. */
   readonly responseHeaders?: readonly string[];
-  /** Where clients are sent (302) whom it answers with 401. */
+  /** The target of the redirect (302) for clients that it answers with 401. */
   readonly signIn?: string;
-  /** What it is told as X-Auth-Request-Redirect, in place of the request's path. */
+  /** Sent to it as X-Auth-Request-Redirect, in place of the request's path. */
   readonly requestRedirect?: string;
 }
 

@@ -1,18 +1,28 @@
-// What the doctor concludes: the cause in a sentence, how bad, how sure, what was seen and where,
-// and the exact change that fixes it.
+// A conclusion of the doctor: the cause in a sentence, severity, confidence, evidence with its
+// source, and the exact change that fixes it.
 
 export type Severity = "info" | "warning" | "critical";
 
+/** `certain: two sources`, `likely: one source`, `possible: two sources`. */
+export type Confidence = `${"certain" | "likely" | "possible"}: ${string}`;
+
+/** The hop that a cause makes late (see the vocabulary). */
+export type Hop = "pod" | "published" | "synced" | "routed" | "traffic";
+
 export interface Finding {
-  /** The name of the rule, which is also the name of its page. */
+  /** The name of the cause, which is also the name of its page. */
   readonly rule: string;
   readonly severity: Severity;
-  /** `certain: two sources`, `likely: one source`. */
-  readonly confidence: string;
+  readonly confidence: Confidence;
+  readonly hop: Hop | undefined;
   /** One sentence. */
   readonly cause: string;
   readonly evidence: readonly EvidenceLine[];
   readonly fix: Fix;
+  /** Evidence that would make it surer, with the command that provides it. */
+  readonly missing: readonly string[];
+  /** Findings that follow from this one. */
+  readonly consequences: readonly Finding[];
 }
 
 export interface EvidenceLine {
@@ -23,16 +33,10 @@ export interface EvidenceLine {
 
 export interface Fix {
   readonly component: string;
-  /** What to set, ready to be copied. */
+  /** What to set or to run, ready to be copied. */
   readonly change: string;
   /** Why this helps, and why the obvious other thing does not. */
   readonly reason: string;
 }
 
-const numerals = ["no", "one", "two", "three"];
-
-/** In words, by the number of sources that say the same independently. */
-export function confidenceOf(sources: number): string {
-  const count = numerals[sources] ?? String(sources);
-  return sources === 1 ? "likely: one source" : `certain: ${count} sources`;
-}
+export const severities: readonly Severity[] = ["info", "warning", "critical"];

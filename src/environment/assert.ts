@@ -11,12 +11,12 @@ export class BrokenInvariantError extends Error {
 type OnBroken = (error: BrokenInvariantError) => void;
 
 /**
- * What a costly assertion may look at for each time that it is reached, so that a run in which all are
- * checked stays nearly as fast: one over a thousand elements is checked each 63rd time.
+ * The elements that a costly assertion may visit each time that it is reached, so that a run with
+ * all checks stays nearly as fast: one over a thousand elements is checked each 63rd time.
  */
 const elementsPerCall = 16;
 
-/** Whoever wants costly assertions to be checked; none in ordinary use. */
+/** Listeners that enable costly assertions; none in ordinary use. */
 const checkers = new Set<OnBroken>();
 let isChecking = false;
 /** By message, the elements that it was allowed to look at and did not. */
@@ -43,7 +43,7 @@ export function startCostlyChecks(onBroken: OnBroken): () => void {
   const checker: OnBroken = (error) => onBroken(error);
   checkers.add(checker);
   isChecking = true;
-  // What is checked from now on does not depend on what was before, so that a seed repeats.
+  // Later checks must not depend on earlier ones, so that a seed repeats.
   unused.clear();
   return () => {
     checkers.delete(checker);

@@ -4,7 +4,7 @@
 // millions of events.
 import { assertCostly } from "./assert.ts";
 
-/** What the queue keeps on an item; only the queue may write it. */
+/** The queue's fields on an item; only the queue may write them. */
 export interface Due {
   dueAt: number;
   /** Where it is in the heap; -1 when it is in none. */

@@ -1,6 +1,5 @@
-// Durations as people read them: three significant digits and always a unit; above a minute two
-// units, because nobody converts 646 s in the head. Findings and verdicts are written with them, and
-// so are lines of a terminal.
+// Durations for people: three significant digits and always a unit; above a minute two units,
+// because 646 s is hard to read. Findings, verdicts and terminal output use them.
 
 const secondMs = 1_000;
 const minuteMs = 60 * secondMs;

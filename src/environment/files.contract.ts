@@ -1,4 +1,4 @@
-// What every `Files` must do, on a real disk and in memory.
+// The contract of every `Files`, on a real disk and in memory.
 import { describe, expect, it } from "vitest";
 import { type Files, FilesError } from "./files.ts";
 

@@ -14,7 +14,7 @@ export interface Files {
   size(path: string): Promise<number | undefined>;
   /** Without opening it, for to open a pipe waits; undefined when there is nothing. */
   kind(path: string): Promise<FileKind | undefined>;
-  /** A file at the new name is replaced. Whoever has the file open goes on with it. */
+  /** A file at the new name is replaced. Open handles of the file stay valid. */
   rename(path: string, newPath: string): Promise<void>;
   /** Removes a file or a folder with all in it; no error when absent. */
   remove(path: string): Promise<void>;
@@ -41,7 +41,7 @@ export interface FileLock {
   release(): Promise<void>;
 }
 
-/** For its owner alone: what Lockstep writes holds keys, addresses of clients and names of objects. */
+/** For its owner alone: Lockstep's files hold keys, addresses of clients and names of objects. */
 export const ownerOnly = 0o600;
 export const ownerOnlyFolder = 0o700;
 

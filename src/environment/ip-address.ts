@@ -1,6 +1,6 @@
-// IP addresses and networks as text, taken apart. Strict as inet_pton is: what it does not read in
-// full is no address, so nothing that is passed on can be read in two ways. Node's BlockList would
-// not do: it knows the addresses that a gateway maps to IPv4 as little as the length of a prefix.
+// Parses IP addresses and networks. Strict as inet_pton is: a text that is not read in full is no
+// address, so nothing that is passed on is ambiguous. Node's BlockList would not do: it supports
+// neither addresses that a gateway maps to IPv4 nor the length of a prefix.
 import { isIP } from "node:net";
 
 export interface IpAddress {

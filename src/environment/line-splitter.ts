@@ -65,7 +65,7 @@ export class LineSplitter {
     }
   }
 
-  /** The stream is over: what has come of a last line is all of it. */
+  /** The stream is over: the rest is the last line. */
   *end(): Generator<Line, void, undefined> {
     if (this.#keptBytes === 0) return;
     const line = this.#take(nothing);

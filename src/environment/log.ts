@@ -1,4 +1,4 @@
-// What a person on call reads. A message is one plain sentence; the facts go into the fields.
+// The log for the person on call. A message is one plain sentence; the facts go into the fields.
 
 export type LogFields = Readonly<Record<string, unknown>>;
 

@@ -10,9 +10,8 @@ export interface ResolvedName {
 
 export interface Names {
   /**
-   * The addresses of a host name. Rejects with a `NetworkError`
-   * of code `UNKNOWN_HOST` when there is no such name, `ABORTED` when the signal aborted, and
-   * `FAILED` when nobody could tell.
+   * The addresses of a host name. Rejects with a `NetworkError` of code `UNKNOWN_HOST` when there
+   * is no such name, `ABORTED` when the signal aborted, and `FAILED` when there was no answer.
    */
   resolve(name: string, signal: AbortSignal): Promise<ResolvedName>;
   /** Of this machine or pod, without loopback. */

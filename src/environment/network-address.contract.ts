@@ -1,4 +1,4 @@
-// The contract of addresses: who can listen where, who is found, and what the failures are called.
+// The contract of addresses: listening, connecting, and the names of the failures.
 import { expect, it } from "vitest";
 import {
   failureOf,
@@ -44,7 +44,7 @@ export function networkAddressContract(run: RunInNetworkWorld): void {
       await second.close();
     }));
 
-  it("fails with REFUSED where nobody listens", () =>
+  it("fails with REFUSED at a closed port", () =>
     run(async (world) => {
       const { network } = world.server;
       const gone = await network.listen({ host: world.serverHost, port: 0 }, answer("gone"));
@@ -77,7 +77,7 @@ export function networkAddressContract(run: RunInNetworkWorld): void {
       }),
     ));
 
-  it("fails with ADDRESS_IN_USE for a unix socket somebody serves, and REFUSED for no one's", () =>
+  it("fails with ADDRESS_IN_USE for a unix socket in use, and REFUSED for an abandoned one", () =>
     run((world) =>
       withSocketPath(world, async (socketPath) => {
         const { network } = world.server;

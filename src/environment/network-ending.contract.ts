@@ -1,4 +1,4 @@
-// The contract of how an exchange ends early, whoever ends it: the other side always learns of it,
+// The contract for an early end of an exchange, by either side: the other side always notices it,
 // and an ending that was not orderly never looks like an orderly one.
 import { expect, it } from "vitest";
 import {

@@ -1,4 +1,4 @@
-// The contract of one undisturbed exchange: what arrives is what was sent, on both sides.
+// The contract of one undisturbed exchange: each side receives exactly the sent data.
 import { expect, it } from "vitest";
 import {
   abortion,

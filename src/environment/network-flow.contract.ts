@@ -15,10 +15,10 @@ const chunkBytes = 512 * 1024;
 /** 64 MiB in all: far more than the socket buffers of both sides take (about 10 MB on loopback). */
 const chunkCount = 128;
 
-/** What "little is pending" means: one buffer of a socket. */
+/** The meaning of "little is pending": one buffer of a socket. */
 const littleBytes = 64 * 1024;
 
-/** Time enough for a sender that nobody pauses to send everything. */
+/** Time enough for a sender that is not paused to send everything. */
 const settleMs = 200;
 
 export function networkFlowContract(run: RunInNetworkWorld): void {

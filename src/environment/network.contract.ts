@@ -1,5 +1,5 @@
-// What every `Network` must do, as tests over any implementation: real sockets and the simulated
-// network run the same suite, so that code tried in the one behaves the same in the other.
+// The contract of every `Network`: real sockets and the simulated network run the same tests, so
+// that code behaves the same in both.
 import { describe } from "vitest";
 import type { RunInNetworkWorld } from "../../tests/network/network-world.ts";
 import { networkAddressContract } from "./network-address.contract.ts";

@@ -65,7 +65,7 @@ export interface IncomingRequest {
 export interface BodyWriter {
   /** Queues bytes; never blocks. Writing after the client has gone is ignored. */
   write(bytes: Uint8Array): void;
-  /** Bytes queued here that the client has not taken yet: what a slow reader costs. */
+  /** Bytes queued here that the client has not read yet: the cost of a slow reader. */
   readonly pendingBytes: number;
   /** Resolves when little is pending, or the exchange is over. */
   drained(): Promise<void>;
@@ -118,7 +118,7 @@ export interface Network {
 }
 
 export type NetworkErrorCode =
-  /** Nobody listens there. */
+  /** No process listens there. */
   | "REFUSED"
   /** The connection broke while in use. */
   | "RESET"

@@ -7,8 +7,12 @@ import type { Timers } from "./timers.ts";
 /** Each step takes well below a millisecond. */
 export type Steps<Result> = Generator<undefined, Result, undefined>;
 
-/** A pod that leaves is routed around within a few milliseconds, so it may wait for this much. */
-const sliceMs = 2;
+/**
+ * A pod that leaves is routed around within a few milliseconds, and meanwhile waits for two slices or
+ * more: before its event is read, and before the proxy's answer is. The turn of the event loop in
+ * between takes some microseconds.
+ */
+const sliceMs = 1;
 
 /**
  * However fast the steps are. Simulated time stands still while something is computed, so without this

@@ -1,4 +1,4 @@
-// What every `Timers` must do, in real and in virtual time.
+// The contract of every `Timers`, in real and in virtual time.
 import { describe, expect, it } from "vitest";
 import { elapsedMs } from "./clock.ts";
 import type { Environment } from "./environment.ts";

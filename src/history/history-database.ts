@@ -7,7 +7,7 @@ export type SqlValue = string | number | null;
 type Statement = Libsql.Statement<SqlValue[]>;
 export type SqlRow = Readonly<Record<string, unknown>>;
 
-/** How long a statement waits for somebody else's lock: a person with `sqlite3` is done by then. */
+/** How long a statement waits for another lock: a person with `sqlite3` is done by then. */
 const busyTimeoutMs = 2_000;
 
 export class HistoryDatabase {

@@ -1,5 +1,5 @@
-// The history's file as its thread has it: opened, and opened anew after somebody has removed it.
-// Invariant: a thread that has no file open is asked for nothing but to open one.
+// The history's file in its thread: opened, and opened again after it was removed. Invariant:
+// without an open file, the thread gets no request but to open one.
 import type { Environment } from "../environment/environment.ts";
 import type { JourneyRecord } from "../timeline/journey-record.ts";
 import { HistoryConnection } from "./history-connection.ts";
@@ -26,8 +26,8 @@ export class HistoryFile {
   }
 
   /**
-   * Resolves to what an earlier run left pending, the oldest first. Rejects with a `HistoryError` where it
-   * cannot be opened; what was begun of it is then removed.
+   * Resolves to the pending journeys of an earlier run, the oldest first. Rejects with a
+   * `HistoryError` if it cannot be opened; new files are then removed.
    */
   async open(): Promise<readonly JourneyRecord[]> {
     const undo = await prepareHistory(this.#options);
@@ -36,7 +36,7 @@ export class HistoryFile {
       this.#isOpen = true;
       return left;
     } catch (error) {
-      // Where somebody else writes it, the files that are new are not ours.
+      // If another process writes it, the new files are not ours.
       if (error instanceof HistoryError && error.code === "CANNOT_OPEN") {
         // Why it cannot be opened says more than what then could not be removed either.
         await undo().catch((reason: unknown) =>
@@ -75,7 +75,7 @@ export class HistoryFile {
     await this.#connection.end();
   }
 
-  /** What would be written to it nobody could read. */
+  /** Later writes to it could never be read. */
   async #leaveRemoved(): Promise<void> {
     if (!this.#isOpen) return;
     const { log, path } = this.#options;

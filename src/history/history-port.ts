@@ -1,4 +1,4 @@
-// What the history's thread is asked and answers. One request is under way at a time and gets one
+// Requests and answers of the history's thread. One request is running at a time and gets one
 // answer, so neither side numbers them.
 import type { JourneyRecord } from "../timeline/journey-record.ts";
 import type { HistoryErrorCode } from "./history-error.ts";

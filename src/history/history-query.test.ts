@@ -145,7 +145,7 @@ test("a file with a damaged page is said to be damaged", () =>
     reader.close();
   }));
 
-test("what is pending is so as long as somebody writes, and unknown after that", () =>
+test("a pending journey is pending while a writer runs, and unknown after that", () =>
   withFolder(async (folder) => {
     const path = `${folder}/h.db`;
     const writer = writerOf(path);

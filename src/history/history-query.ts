@@ -1,5 +1,5 @@
-// What can be asked of a history, as one parameterised statement. Every form of it walks an index;
-// a test reads the plans.
+// The queries of a history, as one parameterised statement. Every form of it walks an index; a test
+// reads the plans.
 import type { WallMs } from "../environment/clock.ts";
 import type { Direction } from "../timeline/witness.ts";
 import type { SqlValue } from "./history-database.ts";

@@ -1,5 +1,5 @@
 // Reads a history, also while an observer writes it: readers and the writer do not wait for each
-// other. It reads in pages and holds nothing open between them, so a slow reader delays nobody.
+// other. It reads in pages and holds nothing open between them, so a slow reader delays no other.
 import type { Files } from "../environment/files.ts";
 import type { JourneyRecord } from "../timeline/journey-record.ts";
 import { HistoryDatabase, type SqlRow, sqliteCode } from "./history-database.ts";
@@ -27,7 +27,7 @@ const pageRecords = 2_000;
 export class HistoryReader {
   readonly #database: HistoryDatabase;
   readonly #path: string;
-  /** Without a writer nobody will learn what becomes of journeys that are pending in the file. */
+  /** Without a writer the outcome of pending journeys in the file stays unknown. */
   readonly #isWritten: boolean;
   /** Rows that were found not to be as they were written. */
   readonly #damaged = new Set<number>();

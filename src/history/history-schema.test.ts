@@ -17,7 +17,7 @@ const { files } = environment;
 test("a file of something else is refused and left as it is, without a file beside it", () =>
   withFolder(async (folder) => {
     const path = `${folder}/notes.txt`;
-    const content = "Not a database, and somebody's only copy.\n".repeat(100);
+    const content = "Not a database, and the only copy.\n".repeat(100);
     await writeFile(path, content);
     const refusal = `${path} is not a history: give another file; this one is not changed`;
     expect(failureOf(() => writerOf(path))).toEqual(["NOT_A_HISTORY", refusal]);
@@ -104,7 +104,7 @@ test("a damaged file is refused with what can be done, and left as it is", () =>
     expect(content.equals(await readFile(path))).toBe(true);
   }));
 
-test("a folder, a folder that is missing and a missing file are told apart from a history", () =>
+test("a folder, a folder that is missing and a missing file are distinguished from a history", () =>
   withFolder(async (folder) => {
     for (const path of [folder, `${folder}/none/h.db`]) {
       expect(failureOf(() => writerOf(path))).toEqual([

@@ -1,6 +1,6 @@
-// What a history file holds, and how a file of an earlier version becomes one of this. The version
-// is SQLite's user_version; a step and the new version are one transaction, so that a writer killed
-// on the way leaves the file as it was before the step or after it.
+// The schema of a history file, and the upgrade of an earlier version. The version is SQLite's
+// user_version; a step and the new version are one transaction, so that a writer killed on the way
+// leaves the file as it was before the step or after it.
 import { type HistoryDatabase, sqliteCode } from "./history-database.ts";
 import { HistoryError } from "./history-error.ts";
 
@@ -61,7 +61,7 @@ export function upgrade(
   });
 }
 
-/** Refuses a file that is somebody else's, or a newer Lockstep's, without a mark on it. */
+/** Refuses a foreign file, or one of a newer Lockstep, without changing it. */
 export function checkOwned(database: HistoryDatabase, path: string): void {
   naming(path, () => void versionOf(database, path, schemaSteps.length));
 }

@@ -49,7 +49,7 @@ test("what a writer left pending is unknown to the next one, and nothing else ch
     second.close();
   }));
 
-test("a second writer is refused and told who writes", () =>
+test("a second writer is refused and gets the writer's name", () =>
   withFolder((folder) => {
     const path = `${folder}/h.db`;
     const first = writerOf(path, { pid: 4711 });

@@ -1,6 +1,6 @@
 // The one writer of a history file, in whatever thread it runs: writes batches, keeps the bounds.
-// A batch is written when `write` has returned: all of it, in the file's log, which the system was
-// told to bring to the disk (`synchronous = FULL`), so that neither kill -9 nor a power cut takes it.
+// When `write` has returned, the whole batch is in the file's log and on the disk (`synchronous =
+// FULL`), so that neither kill -9 nor a power cut loses it.
 import type { JourneyRecord } from "../timeline/journey-record.ts";
 import { HistoryDatabase, sqliteCode } from "./history-database.ts";
 import { HistoryError } from "./history-error.ts";
@@ -13,10 +13,10 @@ import { WriterLock } from "./writer-lock.ts";
 export interface HistoryWriterOptions {
   readonly path: string;
   readonly retention: Retention;
-  /** Shown to whoever wants to write as well. */
+  /** Shown to a second process that wants to write. */
   readonly pid: number;
   readonly nowMs: number;
-  /** How long to wait for somebody else's lock. */
+  /** How long to wait for another lock. */
   readonly busyTimeoutMs?: number;
 }
 

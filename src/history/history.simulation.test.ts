@@ -8,7 +8,7 @@ import type { HistoryAnswer, HistoryPortEvents, HistoryRequest } from "./history
 
 const path = "/state/lockstep/h.db";
 
-/** A thread that answers as it is told to, after a millisecond, and keeps what it was asked. */
+/** A thread with scripted answers after a millisecond, which keeps its requests. */
 class ScriptedThread {
   readonly asked: { readonly atMs: number; readonly request: HistoryRequest }[] = [];
   answer: (request: HistoryRequest) => HistoryAnswer | undefined = usualAnswer;
@@ -205,7 +205,7 @@ test("a file that turns out damaged is written no more", () =>
     ]);
   }));
 
-test("a file that somebody removed begins anew before anything more is acknowledged", () =>
+test("a removed file is created again before anything more is acknowledged", () =>
   inWorld(async ({ simulation, thread, history, committed, environment }) => {
     await history.flush();
     await simulation.sleep(1_000);
@@ -237,10 +237,10 @@ test("a file that was removed and cannot be made again yet is tried again until 
     expect(asked.filter((type) => type !== "open")).toEqual(["tidy", "close"]);
     thread.answer = (request) =>
       request.type === "open"
-        ? { type: "not opened", code: "IN_USE", message: "somebody writes it" }
+        ? { type: "not opened", code: "IN_USE", message: "another process writes it" }
         : usualAnswer(request);
     await simulation.sleep(10_001);
-    expect(history.trouble).toBe("somebody writes it");
+    expect(history.trouble).toBe("another process writes it");
     thread.answer = usualAnswer;
     await history.flush();
     expect(committed).toEqual(["run-0", "run-1", "run-2"]);
@@ -316,12 +316,19 @@ test("a file that cannot be opened is said, and its thread ends", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const environment = simulation.host("observer");
     const thread = new ScriptedThread();
-    thread.answer = () => ({ type: "not opened", code: "IN_USE", message: "somebody writes it" });
+    thread.answer = () => ({
+      type: "not opened",
+      code: "IN_USE",
+      message: "another process writes it",
+    });
     const opening = History.open({
       ...environment,
       path,
       startThread: (events) => thread.start(simulation, environment, events),
     });
-    await expect(opening).rejects.toMatchObject({ code: "IN_USE", message: "somebody writes it" });
+    await expect(opening).rejects.toMatchObject({
+      code: "IN_USE",
+      message: "another process writes it",
+    });
     expect(thread.isEnded).toBe(true);
   }));

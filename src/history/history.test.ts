@@ -43,7 +43,7 @@ test("the next observer gets what the last one left pending", () =>
     await second.close();
   }));
 
-test("a history whose folder was removed begins anew in a new one", () =>
+test("a history whose folder was removed starts again in a new one", () =>
   withFolder(async (folder) => {
     const path = `${folder}/state/h.db`;
     const history = await History.open({ ...environment, path, startThread: inThisThread });

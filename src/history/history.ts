@@ -1,7 +1,7 @@
 // The history of journeys: keeps them in a file that outlives the observer. Adding never waits and
 // never fails; journeys are written in batches by a thread of their own, and one is acknowledged
-// when its batch is on the disk. What cannot be written waits, within bounds; what is dropped is
-// counted. A journey may be added again as it goes on: the last word counts.
+// when its batch is on the disk. If writes fail, journeys wait, within bounds; dropped ones are
+// counted. A journey may be added again as it continues: the last version counts.
 import { type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import { FilesError } from "../environment/files.ts";
@@ -55,7 +55,7 @@ export class History {
   readonly #trouble: WriteTrouble;
   #left: readonly JourneyRecord[] = [];
   #tidyAt: MonotonicMs;
-  /** Set by closing: what is not written by then is dropped. */
+  /** Set by closing: journeys that are not written by then are dropped. */
   #closeBy: MonotonicMs | undefined;
   #working: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -87,7 +87,7 @@ export class History {
     return history;
   }
 
-  /** What was pending when the last run ended, the oldest first. */
+  /** The journeys that were pending when the last run ended, the oldest first. */
   get left(): readonly JourneyRecord[] {
     return this.#left;
   }
@@ -176,7 +176,7 @@ export class History {
     this.#queue.remove(batch.length);
   }
 
-  /** What is refused here is tried again a minute later: batches make room for themselves. */
+  /** A refusal here is retried a minute later: batches make room for themselves. */
   async #tidy(): Promise<void> {
     const answer = await this.#ask(() => this.#file.tidy());
     const isMore = answer?.type === "tidied" && answer.more;

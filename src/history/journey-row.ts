@@ -1,4 +1,4 @@
-// What a history asks journeys by, taken from the record: its columns beside the record itself.
+// The columns of a journey for queries, taken from the record.
 import type { HopRecord, JourneyRecord } from "../timeline/journey-record.ts";
 import type { SqlValue } from "./history-database.ts";
 
@@ -19,7 +19,7 @@ export function journeyRow(record: JourneyRecord, json: string): readonly SqlVal
   return [id, originMs, service, cluster, direction, outcome, lateMs, isStuck ? 1 : 0, json];
 }
 
-/** Requests come when somebody sends one: how late the first or last came is nobody's lateness. */
+/** Requests depend on clients: the time of the first or last one is no lag of the system. */
 function lateness({ hop, state, lagMs }: HopRecord): number {
   if (hop === "traffic") return 0;
   return state === "stuck" ? Number.POSITIVE_INFINITY : (lagMs ?? 0);

@@ -1,5 +1,5 @@
 // A journey as it comes back out of a history. The file was written by this program, yet disks and
-// people change bytes: what does not look like a journey any more is none, and harms no other.
+// people change bytes: a malformed row is ignored, and harms no other.
 import type { HopRecord, JourneyRecord } from "../timeline/journey-record.ts";
 
 /** Undefined when it is not as it was written. */
@@ -8,12 +8,12 @@ export function keptRecord(bytes: ArrayBuffer): JourneyRecord | undefined {
     const value: unknown = JSON.parse(Buffer.from(bytes).toString("utf8"));
     return isJourneyRecord(value) ? value : undefined;
   } catch {
-    // Bytes that are no JSON; whoever reads counts them.
+    // Bytes that are no JSON; the reader counts them.
     return undefined;
   }
 }
 
-/** As far as whoever shows one relies on it. */
+/** The fields that viewers rely on. */
 function isJourneyRecord(value: unknown): value is JourneyRecord {
   const { hops, ...fields } = fieldsOf(value);
   const texts = ["id", "service", "address", "direction", "outcome"];

@@ -1,5 +1,5 @@
-// Journeys that wait to be written, in the order in which they came. Bounded by number and by bytes;
-// what finds no room is refused, never something that waits already.
+// Journeys that wait to be written, in the order in which they came. Bounded by number and by
+// bytes; if there is no room, the new one is refused, never a waiting one.
 import type { MonotonicMs } from "../environment/clock.ts";
 
 export interface WaitingRecord {
@@ -28,7 +28,7 @@ export class RecordQueue {
     return this.#records.length;
   }
 
-  /** Somebody waits for what is in it. */
+  /** A flush waits for its content. */
   get isAwaited(): boolean {
     return this.#flushes.length > 0;
   }

@@ -50,7 +50,7 @@ export class WriteTrouble {
     this.#options.log.error("changes are not saved any more", { reason });
   }
 
-  /** What was dropped since the observer began, for the one who reads that it goes on. */
+  /** Logs that writing works again, with the number of dropped journeys since the start. */
   over(dropped: number): void {
     if (this.#reason === undefined) return;
     this.#options.log.info("changes are saved again", { dropped });

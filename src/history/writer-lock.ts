@@ -4,7 +4,7 @@
 import { HistoryDatabase, sqliteCode } from "./history-database.ts";
 import { HistoryError } from "./history-error.ts";
 
-/** Somebody has it for long, or looks for a moment whether somebody has it. */
+/** Another process holds it for long, or checks it for a moment. */
 const waitMs = 200;
 
 export class WriterLock {

@@ -28,7 +28,7 @@ test("an override stands until the slices agree, and then shows how long they we
         service,
         version: 1,
         before: undefined,
-        after: { endpoints, problems: [], doubts: [] },
+        after: { endpoints, problems: [], probeRequests: [] },
       });
     const early = endpoint({ published: "absent" });
     const agreed = endpoint({});
@@ -56,7 +56,7 @@ test("slices that are behind about very many endpoints are some lines a minute, 
         service,
         version: 1,
         before: undefined,
-        after: { endpoints, problems: [], doubts: [] },
+        after: { endpoints, problems: [], probeRequests: [] },
       });
     const early = Array.from({ length: linesPerMinute + 12 }, (_, index) =>
       endpoint({ published: "absent", port: index + 1 }),

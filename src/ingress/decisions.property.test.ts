@@ -1,5 +1,5 @@
-// Whatever happened before, what is decided and told is what a Lockstep that has just begun would
-// decide and tell: routes, services, certificates and problems.
+// After any history, the decision equals that of a Lockstep that has just started: routes,
+// services, certificates and problems.
 import { webcrypto } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
@@ -41,11 +41,11 @@ interface World {
 
 function mayFail(world: World): void {
   world.failsAfter -= 1;
-  if (world.failsAfter === 0) throw new Error("nobody expected this");
+  if (world.failsAfter === 0) throw new Error("an unexpected error");
 }
 
-/** Decisions about the world, and what a proxy that hears of them knows. */
-class Told {
+/** Decisions about the world, and the state of a proxy that receives them. */
+class DecidedWorld {
   readonly state: ProxyState;
   readonly decisions: Decisions;
   wanted: ReadonlySet<string> = new Set();
@@ -95,7 +95,9 @@ class Told {
     const { decisions, state } = this;
     const sorted = (texts: Iterable<string>) => [...texts].sort();
     return {
-      told: sorted([...state.present()].map(({ kind, name, value }) => `${kind} ${name} ${value}`)),
+      decided: sorted(
+        [...state.present()].map(({ kind, name, value }) => `${kind} ${name} ${value}`),
+      ),
       problems: sorted(decisions.routes.problems.map((one) => JSON.stringify(one))),
       services: sorted(decisions.backendKeys),
       truths: sorted(decisions.truths.keys()),
@@ -182,7 +184,7 @@ function secretOf(holds: Extract<Step, { kind: "secret" }>["holds"]): KnownSecre
 }
 
 /** What fails is tried again, as the loop does. */
-function decide({ decisions }: Told, news: { readonly areSecretsNew: boolean }): void {
+function decide({ decisions }: DecidedWorld, news: { readonly areSecretsNew: boolean }): void {
   try {
     decisions.decideRoutes(news);
   } catch {
@@ -206,18 +208,18 @@ test.each([
         hasForeignClass: false,
         failsAfter: 0,
       };
-      const told = new Told(world, capacity);
+      const decided = new DecidedWorld(world, capacity);
       let hasNewSecret = false;
       for (const step of history) {
         take(world, step);
         hasNewSecret ||= step.kind === "secret";
         // Some steps come together with the next.
         if (isTogether.next().value) continue;
-        decide(told, { areSecretsNew: hasNewSecret });
+        decide(decided, { areSecretsNew: hasNewSecret });
         world.failsAfter = 0;
         hasNewSecret = false;
-        expect(told.view()).toEqual(new Told(world, capacity).view());
-        const { problems } = told.decisions.routes;
+        expect(decided.view()).toEqual(new DecidedWorld(world, capacity).view());
+        const { problems } = decided.decisions.routes;
         leftOut += problems.filter(({ reason }) => reason === "MemoryShareExceeded").length;
       }
     }),

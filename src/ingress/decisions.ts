@@ -50,7 +50,7 @@ export interface DecisionsOptions extends ShownCertificatesOptions, ShownUsersOp
   readonly policy: () => TruthPolicy;
   /** Where requests come in, whether or not endpoints are taken from there. */
   readonly accessCluster?: string;
-  /** What is known of clusters that have not been heard yet; nothing when absent. */
+  /** The remembered endpoints of clusters that are not listed yet; none when absent. */
   readonly remembered?: RememberedEndpoints | undefined;
   /** Absent in a shadow. */
   readonly output?: DecisionOutput | undefined;
@@ -63,15 +63,15 @@ export interface DecisionsOptions extends ShownCertificatesOptions, ShownUsersOp
   /** Who looks up external names; without it such services have no endpoints. */
   readonly externalNames?: Pick<ExternalNames, "want" | "answerOf"> | undefined;
   readonly onTruth: (change: TruthChange) => void;
-  /** Called after routes were decided anew or problems told, whether or not something is new. */
+  /** Called after routes or problems were computed again, also if nothing is new. */
   readonly onRoutes?: ((table: RouteTable) => void) | undefined;
 }
 
-/** The truth of one service port was decided anew. */
+/** The truth of one service port was decided again. */
 export interface TruthChange {
   /** The key in the decision. */
   readonly service: string;
-  /** Rises with every change that the output is told of; the same when only reasons changed. */
+  /** Rises with every change that the output gets; the same when only reasons changed. */
   readonly version: number;
   readonly before: ServiceTruth | undefined;
   /** Undefined when no route leads there any more. */
@@ -100,7 +100,7 @@ export class Decisions {
   users: ShownUsers;
   readonly #missing = new MissingBackends();
   readonly #leftOut = new LeftOutProblems();
-  /** By which revision of the output's memory problems were last told. */
+  /** The revision of the output's memory at the last report of problems. */
   #leftOutRevision = 0;
   readonly #decided = new Map<string, Decided>();
   readonly #services = new Map<string, readonly DecidedEndpoint[]>();
@@ -109,8 +109,8 @@ export class Decisions {
   /** By `namespace/name`, the backends that are ports of that service. */
   readonly #backendsOf = new Map<string, Set<string>>();
   #version = 0;
-  /** The first decision is told even when it is empty: a proxy may still serve what is gone. */
-  #isTold = false;
+  /** The first decision is applied even if it is empty: a proxy may still serve old routes. */
+  #isApplied = false;
   /** A decision was not finished: what is kept may be half of it. */
   #isHalf = false;
 
@@ -157,8 +157,8 @@ export class Decisions {
   }
 
   /**
-   * Decides anew which host and path lead where, as far as what is asked for has changed, and which
-   * certificates are shown, as far as secrets have.
+   * Decides the routes again, as far as Ingresses have changed, and the certificates, as far as
+   * secrets have.
    */
   decideRoutes(options: { readonly areSecretsNew?: boolean } = {}): void {
     atOnce(this.decidingRoutes(options));
@@ -167,8 +167,8 @@ export class Decisions {
   /** The same in steps: services may be decided in between, but no other routes. */
   *decidingRoutes({ areSecretsNew = true } = {}): Steps<void> {
     const { asked } = this.#options;
-    const isAnew = this.#isHalf;
-    if (isAnew) this.#beginAnew();
+    const isRestart = this.#isHalf;
+    if (isRestart) this.#reset();
     this.#isHalf = true;
     const wanted = { ingresses: asked.ingresses(), classes: asked.classes() };
     this.#routes = yield* this.#routing.deciding(wanted);
@@ -184,13 +184,13 @@ export class Decisions {
     const shown = yield* this.certificates.changing(changes.ingresses, { areSecretsNew, owners });
     const { users } = this.users.change(changes.ingresses);
     yield* this.#show(changes, { ...shown, users }, services);
-    yield* this.#leave(isAnew ? this.#unrouted() : changes.backends.left);
+    yield* this.#leave(isRestart ? this.#unrouted() : changes.backends.left);
     this.#isHalf = false;
     this.#check();
     yield* this.tellingProblems();
   }
 
-  /** Decides anew which endpoints serve this port of a service, if a route leads to it. */
+  /** Decides again which endpoints serve this port of a service, if a route leads to it. */
   decideBackend(key: string): void {
     const version = this.#decide(key);
     if (version !== undefined) {
@@ -221,25 +221,25 @@ export class Decisions {
     );
   }
 
-  /** Whether services or ports that routes name came or went since problems were last told. */
+  /** Whether services or ports that routes name came or went since the last report of problems. */
   get areProblemsNew(): boolean {
     const { leftOutRevision = 0 } = this.#options.memory ?? {};
     return this.#missing.isNew || leftOutRevision !== this.#leftOutRevision;
   }
 
-  /** Says anew what is wrong, with the same routes. */
+  /** Reports the problems again, with the same routes. */
   *tellingProblems(): Steps<void> {
     this.#table = yield* this.#withProblems();
     this.#options.onRoutes?.(this.#table);
   }
 
-  /** From nothing: all that is asked for is new then, and told as a whole. */
-  #beginAnew(): void {
+  /** Starts from nothing: then everything is new and is applied as a whole. */
+  #reset(): void {
     const { routing, className } = this.#options;
     this.#routing = new Routing({ ...routing, className });
     this.certificates = new ShownCertificates(this.#options);
     this.users = new ShownUsers(this.#options);
-    this.#isTold = false;
+    this.#isApplied = false;
   }
 
   /** Backends of an earlier decision that no route leads to. */
@@ -263,7 +263,7 @@ export class Decisions {
     });
     const after = truth(snapshot, port, policy());
     this.#missing.note(key, missingOf(snapshot, port));
-    probes?.want(key, after.doubts);
+    probes?.want(key, after.probeRequests);
     externalNames?.want(key, externalNamesOf(snapshot), createdAtOf(snapshot));
     const known = this.#decided.get(key);
     const isNew = known === undefined || !areRoutedAlike(known.truth, after);
@@ -284,8 +284,9 @@ export class Decisions {
     const joined = new Set(backends.joined);
     const routed: ChangedRoutes = { hosts, certificates, serverNames, users, services: joined };
     const isNew = Object.values(routed).some(({ size }) => size > 0);
-    // The first decision is told as a whole, for a proxy may hold what an earlier Lockstep said.
-    if (!this.#isTold) yield* this.#applying({ routes: true, services });
+    // The first decision is applied as a whole, because a proxy may have the routes of an earlier
+    // Lockstep.
+    if (!this.#isApplied) yield* this.#applying({ routes: true, services });
     else if (isNew) yield* this.#applying({ routes: true, services, routed });
   }
 
@@ -319,7 +320,7 @@ export class Decisions {
     ]) {
       for (const one of some) {
         yield;
-        // Nobody mends what is being deleted, and its namespace may take no Events any more.
+        // An object that is being deleted will not be mended, and its namespace may refuse Events.
         if (one.origin.isLeaving === true) continue;
         isSame &&= one === before[problems.length];
         problems.push(one);
@@ -373,7 +374,7 @@ export class Decisions {
   *#applying(changes: DecisionChanges): Steps<void> {
     const { output } = this.#options;
     if (output !== undefined) yield* output.applying(this.#decision(), changes);
-    this.#isTold = true;
+    this.#isApplied = true;
   }
 
   #decision(): RoutingDecision {

@@ -130,7 +130,7 @@ test.each<[string, PathRule["policy"], Partial<Question>, number | undefined]>([
   ["of another name of a host", { hostRedirect: { host: "b.example", status: 308 } }, {}, 308],
   ["for the root of an application", { appRoot: "/app" }, {}, 302],
   ["of a route that is closed", { closed: true, httpsRedirect: 308 }, {}, 503],
-  ["where nobody may come in", { allowFrom: [] }, {}, 403],
+  ["where no client is allowed", { allowFrom: [] }, {}, 403],
   ["where some may come in", { allowFrom: ["10.0.0.0/8"] }, {}, undefined],
   ["below the root of an application", { appRoot: "/app" }, { path: "/x" }, undefined],
 ])("a request %s", (_, policy, more, status) => {
@@ -156,7 +156,7 @@ test.each<[string, Readonly<Record<string, string>>, readonly string[]]>([
   expect(shown.services.map(({ service }) => service)).toEqual(services);
 });
 
-test("a host that nobody has is answered with what is near", () => {
+test("an unknown host is answered with similar ones", () => {
   const { status, verdict, near } = explain(
     question("shop.exmaple"),
     tables({ "shop.example": [rule("/")], "far.away": [rule("/")] }),
@@ -168,7 +168,7 @@ test("a host that nobody has is answered with what is near", () => {
   });
 });
 
-test("a path that nobody has is answered with those there are", () => {
+test("an unknown path is answered with the existing ones", () => {
   const hosts = { "a.example": [rule("/cart")], "*.example": [rule("/x", { type: "Exact" })] };
   const { status, verdict, near } = explain(question("a.example", "/car"), tables(hosts));
   expect({ status, verdict, near }).toEqual({

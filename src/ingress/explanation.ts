@@ -1,6 +1,6 @@
-// Who would serve a request, and why: the route that wants it, whose it is and what it asks for, and
-// the endpoints behind it with state and reason; or why nobody does, and what is near. Pure: the same
-// tables and the same matching as the proxy's.
+// Explains how a request would be served: its route with owner and policy, and the endpoints behind
+// it with state and reason. Or why it would not be served, and similar names. Pure: it uses the
+// same tables and the same matching as the proxy.
 import { isRouted, type PathRule } from "../decide/decision.ts";
 import { nearestNames } from "../decide/nearest-names.ts";
 import type { Canary } from "../decide/route-policy.ts";
@@ -71,7 +71,7 @@ export function explain(question: Question, tables: ExplainedTables): Explanatio
     services,
     near: [],
     problems: [
-      // What is for any host gets it because nobody of our class has named it.
+      // A route for any host gets it because no Ingress of our class names the host.
       ...(host === "*" ? tables.leftAlone(question) : []),
       ...tables.problems
         .filter(
@@ -80,7 +80,7 @@ export function explain(question: Question, tables: ExplainedTables): Explanatio
         .map(({ message }) => message),
       ...problemsOf(question.host, tables)
         .filter((one) => one.reason === "HostTaken" && one.origin !== origin)
-        .map(told),
+        .map(problemText),
     ],
   };
 }
@@ -173,7 +173,7 @@ function problemsOf(host: string, { problems }: ExplainedTables): readonly Routi
   return problems.filter(({ message }) => message.split(/[^a-z0-9.*-]+/).includes(host));
 }
 
-function told({ origin, message }: RoutingProblem): string {
+function problemText({ origin, message }: RoutingProblem): string {
   return `${describeOrigin(origin)}: ${message}`;
 }
 
@@ -187,7 +187,7 @@ function unmatched(question: Question, tables: ExplainedTables): Explanation {
       ? `no Ingress of the class has the host ${host}`
       : `no path of host ${candidates.join(" or ")} matches ${path}`;
   const leftAlone = tables.leftAlone(question);
-  // Whoever has written it knows its name: nothing else was meant.
+  // The name is known exactly, so similar names would not help.
   const names = leftAlone.length > 0 ? [] : nearestNames(host, hosts.keys());
   const near = candidates.length === 0 ? names : known.map((rule) => `${rule.type} ${rule.path}`);
   return {
@@ -199,6 +199,6 @@ function unmatched(question: Question, tables: ExplainedTables): Explanation {
     asks: [],
     services: [],
     near,
-    problems: [...leftAlone, ...problemsOf(host, tables).map(told)],
+    problems: [...leftAlone, ...problemsOf(host, tables).map(problemText)],
   };
 }

@@ -23,12 +23,12 @@ forEachSeed(
   { seeds: 20 },
   (seed) =>
     inIngressWorld(
-      async ({ simulation, clusters, active, nextTold, overrides }) => {
+      async ({ simulation, clusters, active, nextApplied, overrides }) => {
         expect(active(web)).toEqual(both);
-        const told = nextTold();
+        const applied = nextApplied();
         await clusters.east.deletePod("web-1");
         const deletedAtMs = simulation.now();
-        expect((await told).atMs - deletedAtMs).toBeLessThan(aMomentMs);
+        expect((await applied).atMs - deletedAtMs).toBeLessThan(aMomentMs);
         expect(active(web)).toEqual(["east 10.0.0.2:8080"]);
         expect(
           overrides.entries().map(({ endpoint, lastedMs }) => [endpoint.reason, lastedMs]),
@@ -42,12 +42,12 @@ forEachSeed(
 
 test("a pod that becomes unready leaves, and joins again when it is ready", () =>
   inIngressWorld(
-    async ({ clusters, active, nextTold }) => {
-      const left = nextTold();
+    async ({ clusters, active, nextApplied }) => {
+      const left = nextApplied();
       await clusters.east.podStatus("web-1", {}, "False");
       await left;
       expect(active(web)).toEqual(["east 10.0.0.2:8080"]);
-      const joined = nextTold();
+      const joined = nextApplied();
       await clusters.east.podStatus("web-1", {}, "True");
       await joined;
       expect(active(web)).toEqual(both);
@@ -69,12 +69,12 @@ test("a new pod joins before any slice lists it, and a cluster adds its pods to 
 
 test("following the slices, a deleted pod stays until the slice drops it", () =>
   inIngressWorld(
-    async ({ simulation, clusters, active, told }) => {
-      const before = told.length;
+    async ({ simulation, clusters, active, applied }) => {
+      const before = applied.length;
       await clusters.east.deletePod("web-1");
       await simulation.sleep(60_000);
       expect(active(web)).toEqual(both);
-      expect(told.length).toBe(before);
+      expect(applied.length).toBe(before);
     },
     { before: webWithTwoPods, policy: { followSlices: true } },
   ));
@@ -110,9 +110,9 @@ test("without permission to watch pods the slices are followed, and each endpoin
     { before: webWithTwoPods, forbidden: "pods" },
   ));
 
-test("routes come and go with their Ingress, and a status write is not told", () =>
+test("routes come and go with their Ingress, and a status write is not pushed", () =>
   inIngressWorld(
-    async ({ simulation, clusters, loop, told }) => {
+    async ({ simulation, clusters, loop, applied }) => {
       const path = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
       await clusters.east.service("shop");
       await clusters.east.ingress("shop", "shop.example", "shop");
@@ -121,12 +121,12 @@ test("routes come and go with their Ingress, and a status write is not told", ()
         "shop.example",
         "web.example",
       ]);
-      expect(told.at(-1)).toMatchObject({ routes: true, services: ["default/shop:80"] });
-      const before = told.length;
+      expect(applied.at(-1)).toMatchObject({ routes: true, services: ["default/shop:80"] });
+      const before = applied.length;
       const status = { loadBalancer: { ingress: [{ ip: "10.1.1.1" }] } };
       await clusters.east.update(`${path}/shop/status`, { status });
       await simulation.sleep(aMomentMs);
-      expect(told.length).toBe(before);
+      expect(applied.length).toBe(before);
       await clusters.east.update(`${path}/shop`, { spec: { ingressClassName: "other" } });
       await simulation.sleep(aMomentMs);
       expect([...loop.decisions.routes.hosts.keys()]).toEqual(["web.example"]);
@@ -147,9 +147,9 @@ test("a pod that is gone stays out, though a slice that names it is written afte
     { before: webWithTwoPods },
   ));
 
-test("the output is told when nothing is asked for, so that an old proxy lets go of its routes", () =>
-  inIngressWorld(async ({ told }) => {
-    expect(told.map(({ routes, services }) => ({ routes, services }))).toEqual([
+test("the first decision is applied also without any Ingress, so that an old proxy drops its routes", () =>
+  inIngressWorld(async ({ applied }) => {
+    expect(applied.map(({ routes, services }) => ({ routes, services }))).toEqual([
       { routes: true, services: [] },
     ]);
   }));
@@ -175,20 +175,20 @@ test("when the pod watch goes stale the slices are followed, and when it is back
     { before: webWithTwoPods },
   ));
 
-test("others get their turn while every service is decided anew", () => {
+test("others get their turn while every service is decided again", () => {
   const names = Array.from({ length: 40 }, (_, index) => `s${index}`);
   let spentMs = 0;
   return inIngressWorld(
-    async ({ simulation, loop, told }) => {
-      const before = told.length;
+    async ({ simulation, loop, applied }) => {
+      const before = applied.length;
       loop.setPolicy({ followSlices: true });
       await simulation.sleep(0);
-      const meanwhile = told.length - before;
+      const meanwhile = applied.length - before;
       await simulation.sleep(1);
-      expect([meanwhile < names.length / 2, told.length - before]).toEqual([true, names.length]);
+      expect([meanwhile < names.length / 2, applied.length - before]).toEqual([true, names.length]);
     },
     {
-      // Whoever looks at it has spent a millisecond: computing takes time, other than in a simulation.
+      // Each look at the clock costs a millisecond: unlike in a simulation, computing takes time.
       clock: (clock) => ({
         ...clock,
         wallMs: () => clock.wallMs(),

@@ -1,8 +1,8 @@
-// From clusters to an output: sources enqueue what may have changed, a worker decides it anew, and the
-// output is told. Services and routes have a queue and a worker each. A leave is decided in the same turn
-// of the event loop in which the pod's event was read; routes are decided in slices, between which
-// services go on by the routes that stand. A decision about routes that was begun is finished, whatever
-// is asked for meanwhile: that is what the next one is about.
+// From clusters to an output: sources enqueue keys that may have changed, a worker decides them,
+// and the output applies the result. Services and routes have a queue and a worker each. A leave is
+// decided in the same turn of the event loop in which the pod's event was read. Routes are decided
+// in slices, and services are decided in between by the present routes. A started decision about
+// routes is finished; later changes belong to the next one.
 import type { Registry } from "prom-client";
 import type { DecisionOutput } from "../decide/decision.ts";
 import { defaultUnreachableAfterMs, type TruthPolicy } from "../decide/truth/truth-policy.ts";
@@ -47,7 +47,7 @@ export interface IngressLoopOptions
   readonly policy: TruthPolicy;
   /** Where clients reach it, beside the addresses of the machine: no external name may lead there. */
   readonly ownAddresses?: readonly string[];
-  /** What is known of clusters that have not been heard yet; nothing when absent. */
+  /** The remembered endpoints of clusters that are not listed yet; none when absent. */
   readonly remembered?: RememberedEndpoints;
   /** How many objects the watches of an earlier process showed; nothing when absent. */
   readonly knownBefore?: KnownBefore;
@@ -55,7 +55,7 @@ export interface IngressLoopOptions
   readonly output?: DecisionOutput | undefined;
   /** What the output has no room for; nothing when absent. */
   readonly memory?: DecisionsOptions["memory"];
-  /** Who says which endpoints requests could not reach; nobody does when absent. */
+  /** Reports the endpoints that requests could not reach; absent without a proxy. */
   readonly proxy?: ProxyReporter;
   readonly onTruth: (change: TruthChange) => void;
   readonly onRoutes?: DecisionsOptions["onRoutes"];
@@ -65,7 +65,7 @@ export interface IngressLoopOptions
 /** The key of the routes in their queue. */
 const routesKey = "routes";
 
-/** The key of what is to be told to the authors of Ingresses. */
+/** The key for the report of problems to the authors of Ingresses. */
 const problemsKey = "problems";
 
 /** Where thousands of services come or go, what is missing is put together a few times only. */
@@ -78,7 +78,7 @@ const routesHoldOffMs = 5;
 const workers = 1;
 const maxRetries = 15;
 
-/** When every service is decided anew, what happens meanwhile is read this often: it goes first. */
+/** While every service is decided again, new events are read this often: they go first. */
 const breathEveryMs = 10;
 
 /** After one that took longer its namespace rests, so that it has a tenth of the time. */
@@ -113,7 +113,7 @@ export class IngressLoop {
   #areSecretsNew = false;
   /** What was last said of the default certificate. */
   #defaultProblem: string | undefined;
-  /** Since when nobody else could do anything; undefined while nothing is queued. */
+  /** Since when the event loop has been busy; undefined while nothing is queued. */
   #busySince: MonotonicMs | undefined;
   /** By namespace, until when its services wait, because one of them took long. */
   readonly #restsUntil = new Map<string, MonotonicMs>();
@@ -146,7 +146,7 @@ export class IngressLoop {
       ...shared,
       client: access.client,
       cluster: access.name,
-      onRoutes: () => this.#askedAnew(),
+      onRoutes: () => this.#inputsChanged(),
     });
     const secretSource = {
       ...shared,
@@ -154,7 +154,7 @@ export class IngressLoop {
       cluster: access.name,
       onSecrets: () => {
         this.#areSecretsNew = true;
-        this.#askedAnew();
+        this.#inputsChanged();
       },
     };
     this.secrets = new SecretSource({
@@ -206,7 +206,7 @@ export class IngressLoop {
     return this.#decidedRevision;
   }
 
-  /** From now on every service is judged by this; those there are, anew. */
+  /** Sets the policy, and decides every service again. */
   setPolicy(policy: TruthPolicy): void {
     this.#policy = this.#withOwnAddresses(policy);
     this.#queue(this.decisions.backendKeys, "resync");
@@ -302,7 +302,7 @@ export class IngressLoop {
     ingressMetrics(metrics).decisions.observe({ kind }, seconds);
   }
 
-  #askedAnew(): void {
+  #inputsChanged(): void {
     this.#asked += 1;
     this.#routes.addAfter(routesKey, routesHoldOffMs);
   }

@@ -24,7 +24,7 @@ import { type Explanation, explain, type Question } from "./explanation.ts";
 import { type IngressCluster, IngressLoop } from "./ingress-loop.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
 import { Leadership, type LeadershipSettings } from "./leadership.ts";
-import { type NginxSettings, NginxSide, type RememberedState } from "./nginx-side.ts";
+import { NginxOutput, type NginxSettings, type RememberedState } from "./nginx-output.ts";
 import { type AskedInCluster, inOtherClasses } from "./other-classes.ts";
 import {
   type AgedWatch,
@@ -80,10 +80,10 @@ export class IngressReplica {
   /** Undefined unless this is a shadow. */
   readonly shadow: ShadowReport | undefined;
   readonly #leadership: Leadership;
-  /** A shadow tells nobody. */
+  /** Absent in a shadow, which writes no Events. */
   readonly #events: EventWriter | undefined;
   readonly #options: IngressReplicaOptions;
-  readonly #nginx: NginxSide | undefined;
+  readonly #nginx: NginxOutput | undefined;
   readonly #stopping = new AbortController();
   readonly #superseded = new AbortController();
   readonly #clients = new Map<ClusterAccess, IngressCluster>();
@@ -180,7 +180,7 @@ export class IngressReplica {
     });
   }
 
-  /** nginx opens its logs anew, for whoever has renamed them. */
+  /** nginx opens its logs again, after they were renamed. */
   reopenLogs(): void {
     this.#nginx?.reopenLogs();
   }
@@ -224,7 +224,7 @@ export class IngressReplica {
   }
 
   /**
-   * Resolves when nginx serves; it is told the routes as soon as they are known. Fails with an
+   * Resolves when nginx serves; routes are pushed as soon as they are known. Fails with an
    * `OwnerError` when a living Lockstep has this nginx and is not to be replaced.
    */
   async start(signal: AbortSignal = this.#stopping.signal): Promise<void> {
@@ -254,7 +254,7 @@ export class IngressReplica {
     const { keepNginx, drainMs = stopDrainMs } = options;
     await this.#nginx?.stop({ keepNginx, drainMs });
     await this.#status?.close();
-    // Last: whoever takes over may want the same status port.
+    // Last: the successor may want the same status port.
     await this.#nginx?.release();
     ingressMetrics(this.metrics).replicas.delete(this);
   }
@@ -361,10 +361,10 @@ export class IngressReplica {
     ];
   }
 
-  #nginxSide(): NginxSide {
+  #nginxSide(): NginxOutput {
     const { className, clusters, access, status } = this.#options;
     const contexts = clusters.map(({ name }) => name);
-    return new NginxSide({
+    return new NginxOutput({
       ...this.#options,
       metrics: this.metrics,
       known: () => this.#known.counts(),
@@ -390,7 +390,7 @@ export class IngressReplica {
     return new EventWriter({
       ...environment,
       client: this.#clusterOf(access).client,
-      // Where replicas elect nobody each of them tells: the same Event, by its name.
+      // Without an election each replica writes: the same Event, by its name.
       isLeader: () => this.#leadership.report().election?.isLeading ?? true,
       uidOf: ({ kind, namespace, name }) =>
         kind === "Ingress"

@@ -130,7 +130,7 @@ test("the leader writes what is wrong, at once when it appears, and nothing else
     await one.stop();
   }));
 
-test("somebody who always writes something else is answered less and less often", () =>
+test("another writer of the same status is corrected less and less often", () =>
   inApiWorld(async (world) => {
     const { simulation, call } = world;
     await createIngress(world, "shop");
@@ -156,12 +156,12 @@ test("a leader that ends or loses its lease leaves every status as it is, and th
     await simulation.sleep(10_000);
     expect((await statusOf(world, "shop")).addresses).toEqual(["192.0.2.1"]);
     expect(await writesOf(two)).toBe(0);
-    // Somebody else holds the lock for ever: both stand by.
+    // Another process holds the lock for ever: both stand by.
     await call(
       "PATCH",
       "/apis/coordination.k8s.io/v1/namespaces/default/leases/leader",
       {
-        spec: { holderIdentity: "somebody", leaseDurationSeconds: 3600 },
+        spec: { holderIdentity: "another", leaseDurationSeconds: 3600 },
       },
       mergePatch,
     );

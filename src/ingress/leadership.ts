@@ -1,8 +1,8 @@
-// One replica's part in leading: it competes for the Lease, writes status while it holds it, and
-// watches locks for ghosts, its own and others' that it was asked to watch. A ghost is named whoever
-// it is; only on our own lock, and only if that was allowed, is it deposed. Lest it be one itself it
-// stands aside when its own pod is gone, and gives up the lock for good when it is found to be the
-// ghost: a pod that is gone never comes back.
+// One replica's part in the election: it competes for the Lease, writes status while it holds it,
+// and checks locks for ghosts, its own and configured others. Every ghost is reported. It is
+// deposed only on our own lock, and only if that was allowed. A replica stands aside when its own
+// pod is gone. It never takes the lock again when it is found to be the ghost: a deleted pod never
+// comes back.
 import type { Registry } from "prom-client";
 import type { Environment } from "../environment/environment.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";

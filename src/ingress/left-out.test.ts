@@ -32,7 +32,7 @@ const all = [
   entry("users", "shop/users file"),
 ];
 
-test("the Ingress that asks for an entry is told that it is left out, and what that means", () => {
+test("the Ingress of an entry gets a problem that says that it is left out, and the effect", () => {
   const problems = atOnce(new LeftOutProblems().problems(all, askedBy));
   const why = "namespace shop exceeds its share of the proxy's memory";
   expect(problems.map(({ message }) => message)).toEqual([
@@ -48,12 +48,12 @@ test("the Ingress that asks for an entry is told that it is left out, and what t
 });
 
 test("a problem that stands stays the same, and those of one namespace hide no other's", () => {
-  const told = new LeftOutProblems();
+  const leftOut = new LeftOutProblems();
   const flood = Array.from({ length: 500 }, (_, n) => entry("host", `${n}.example`, ["a.example"]));
   const other: LeftOutEntry = { ...entry("service", "shop/web:80"), namespace: "other" };
-  const first = atOnce(told.problems([...flood, other], askedBy));
+  const first = atOnce(leftOut.problems([...flood, other], askedBy));
   expect(first).toHaveLength(101);
-  const again = atOnce(told.problems([...flood, other], askedBy));
+  const again = atOnce(leftOut.problems([...flood, other], askedBy));
   expect(again.every((one, index) => one === first[index])).toBe(true);
 });
 

@@ -24,7 +24,7 @@ export interface AskedBy {
 }
 
 /** Of one namespace; an author who has mended these sees the next. */
-const maxToldPerNamespace = 100;
+const maxReportedPerNamespace = 100;
 
 /** In one line of /readyz. */
 const maxNamed = 3;
@@ -38,9 +38,9 @@ export class LeftOutProblems {
 
   *problems(entries: readonly LeftOutEntry[], askedBy: AskedBy): Steps<readonly RoutingProblem[]> {
     const now = new Map<string, RoutingProblem>();
-    const told = firstOfEach(entries);
-    const claimants = yield* claimantsOf(told, askedBy.ingresses);
-    for (const entry of told) {
+    const reported = firstOfEach(entries);
+    const claimants = yield* claimantsOf(reported, askedBy.ingresses);
+    for (const entry of reported) {
       const message = messageOf(entry);
       for (const origin of claimants.get(entry) ?? routedOrigins(entry, askedBy)) {
         const key = `${origin.namespace}/${origin.name} ${message}`;
@@ -68,7 +68,7 @@ export function leftOutNotes(entries: readonly LeftOutEntry[]): readonly string[
 }
 
 function firstOfEach(entries: readonly LeftOutEntry[]): readonly LeftOutEntry[] {
-  return [...byNamespace(entries).values()].flatMap((own) => own.slice(0, maxToldPerNamespace));
+  return [...byNamespace(entries).values()].flatMap((own) => own.slice(0, maxReportedPerNamespace));
 }
 
 export function byNamespace(

@@ -4,7 +4,7 @@ import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import { entryLines, SnapshotContent, snapshotAgeMaxMs } from "../outputs/nginx/snapshot-format.ts";
 import { snapshotPathOf } from "../outputs/nginx/state-snapshot.ts";
 import { simulate } from "../simulation/simulation.ts";
-import { readRemembered } from "./nginx-side.ts";
+import { readRemembered } from "./nginx-output.ts";
 
 const prefix = "/nginx";
 

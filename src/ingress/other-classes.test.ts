@@ -39,7 +39,7 @@ test.each<[string, AskedInCluster, string]>([
       `the default; ${fix}`,
   ],
   [
-    "of our class's name, which somebody else has taken",
+    "of our class's name, which another controller has taken",
     asked({
       ingresses: [ingress("web", rules)],
       classes: [ingressClass("lockstep", "example.com/other")],
@@ -48,8 +48,8 @@ test.each<[string, AskedInCluster, string]>([
       "belongs to example.com/other; delete the IngressClass and create it with " +
       "spec.controller: lockstep.dev/ingress",
   ],
-])("an Ingress %s is told with what to change", (_, given, told) => {
-  expect(inOtherClasses(request, given)).toEqual([told]);
+])("an Ingress %s is reported with the change it needs", (_, given, sentences) => {
+  expect(inOtherClasses(request, given)).toEqual([sentences]);
 });
 
 test.each<[string, AskedInCluster]>([
@@ -83,13 +83,13 @@ test.each<[string, AskedInCluster]>([
   expect(inOtherClasses(request, given)).toEqual([]);
 });
 
-test("a wildcard names the host too, and of many only some are told", () => {
+test("a wildcard names the host too, and of many only some are reported", () => {
   const wild = [{ host: "*.Example", paths: [path("", "web", "ImplementationSpecific")] }];
   const ingresses = [1, 2, 3, 4, 5].map((number) =>
     ingress(`web-${number}`, wild, { ingressClassName: "nginx" }),
   );
-  const told = inOtherClasses(request, asked({ ingresses }));
-  expect(told.map((sentence) => sentence.split(" has this")[0])).toEqual([
+  const sentences = inOtherClasses(request, asked({ ingresses }));
+  expect(sentences.map((sentence) => sentence.split(" has this")[0])).toEqual([
     "Ingress shop/web-1",
     "Ingress shop/web-2",
     "Ingress shop/web-3",

@@ -1,6 +1,5 @@
-// Ingresses that name a host and have a path for a request but are not ours, because of their class:
-// the commonest reason why nobody serves what somebody has written. Each is told with its class and
-// what to change. Pure.
+// Ingresses with a host and path for a request that have another class: the most common reason why
+// a written route is not served. Each is reported with its class and the change it needs. Pure.
 import {
   type ClassChoice,
   ingressController,
@@ -19,23 +18,23 @@ export interface AskedInCluster extends Asked, ClassChoice {
 
 type Request = Pick<Question, "host" | "path">;
 
-/** Whoever has a host in more Ingresses than these learns nothing from the rest. */
-const toldMax = 3;
+/** More Ingresses of one host would not help. */
+const shownMax = 3;
 
 /** A sentence for each that has it. */
 export function inOtherClasses(request: Request, asked: AskedInCluster): readonly string[] {
   const isOurs = ingressFilter(asked.classes, asked.className, asked);
   const having = asked.ingresses.filter((one) => !isOurs(one) && has(one, request));
-  const more = having.length - toldMax;
+  const more = having.length - shownMax;
   return [
-    ...having.slice(0, toldMax).map((one) => sentence(one, asked)),
+    ...having.slice(0, shownMax).map((one) => sentence(one, asked)),
     ...(more > 0 ? [`${more} more Ingresses of other classes have this host and path`] : []),
   ];
 }
 
 function has({ rules }: Ingress, { host, path }: Request): boolean {
   const named = hostsFor(host);
-  // A rule without a host is for everybody's, and names none.
+  // A rule without a host is for every host, and names none.
   const paths = rules
     .filter((rule) => named.includes(rule.host.toLowerCase()))
     .flatMap((rule) => rule.paths);

@@ -45,7 +45,7 @@ test.each<[string, Partial<ReadinessFacts>, string | undefined, readonly string[
   ["serves by its own decision", {}, undefined, []],
   ["is stopping", { isDraining: true }, "stopping", []],
   [
-    "has not heard a cluster yet",
+    "has not listed a cluster yet",
     { isDecided: false, watches: [fresh, never] },
     "the clusters have not been listed yet",
     ["pods of west were never listed (connection refused)"],

@@ -1,12 +1,12 @@
 // Whether this replica should get requests, and why not. Ready means that the clusters were listed,
 // a decision was made from them, and nginx serves by it.
 //
-// Staleness alone makes nobody unready unless that is asked for: when an API server is down every
-// replica is stale at once, all serve well by the last truth, and a load balancer that believed them
-// unready would have nobody left. It is said in words, and it is a metric. The same holds for a list
-// that is not applied because it lacks most of what is known, and for what the proxy has no room for: a
-// tenant must not be able to take replicas out of service. Nor by its Secrets, whatever is asked for: a
-// watch of one Secret is a list of one object.
+// Staleness alone makes no replica unready unless configured. When an API server is down, every
+// replica is stale at once, and all serve well by the last truth. A load balancer would have no
+// replica left. Staleness is reported as text and as a metric. The same holds for a list that is
+// not applied because it lacks most objects, and for entries without room in the proxy: a tenant
+// must not be able to take replicas out of service. Secrets never matter: a watch of one Secret is
+// a list of one object.
 import type { LeftOutEntry } from "../outputs/nginx/entry-memory.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
 import { leftOutNotes } from "./left-out.ts";

@@ -8,16 +8,16 @@ const service = "shop/web:80";
 
 function journalWorld() {
   let nowMs = 0;
-  const told: RoutedEntry[] = [];
+  const routed: RoutedEntry[] = [];
   const journal = new RoutedJournal({
     clock: { monotonicMs: () => nowMs as MonotonicMs, wallMs: () => (nowMs + 1_000) as WallMs },
-    onRouted: (entry) => void told.push(entry),
+    onRouted: (entry) => void routed.push(entry),
   });
   const at = (ms: number) => {
     nowMs = ms;
     return ms as MonotonicMs;
   };
-  return { journal, told, at };
+  return { journal, routed, at };
 }
 
 function truthOf(states: Readonly<Record<string, EndpointState>>): ServiceTruth {
@@ -32,7 +32,7 @@ function truthOf(states: Readonly<Record<string, EndpointState>>): ServiceTruth 
     pod: "ready" as const,
     published: "ready" as const,
   }));
-  return { endpoints, problems: [], doubts: [] };
+  return { endpoints, problems: [], probeRequests: [] };
 }
 
 const name = (address: string) => ({
@@ -43,7 +43,7 @@ const name = (address: string) => ({
 });
 
 test("a change is written down when the proxy routes by it, with its lag", () => {
-  const { journal, told, at } = journalWorld();
+  const { journal, routed, at } = journalWorld();
   const [before, after] = [truthOf({ a: "active" }), truthOf({ a: "draining", b: "active" })];
   at(10);
   journal.decided({ service, version: 1, before, after });
@@ -60,7 +60,7 @@ test("a change is written down when the proxy routes by it, with its lag", () =>
     routedAtMs: 14,
     lagMs: 4,
   };
-  expect([journal.after(0), journal.after(1), told]).toEqual([[entry], [], [entry]]);
+  expect([journal.after(0), journal.after(1), routed]).toEqual([[entry], [], [entry]]);
 });
 
 test("a version that the proxy skipped is routed with the one that came after it", () => {
@@ -90,7 +90,7 @@ test("a decision that changes no active endpoint is no change", () => {
   expect(journal.after(0)).toEqual([]);
 });
 
-test("whether a route leads to a port is told also where it has no endpoints", () => {
+test("whether a route leads to a port is recorded also without endpoints", () => {
   const { journal, at } = journalWorld();
   const [on, off] = [truthOf({ a: "active" }), truthOf({ a: "out" })];
   journal.decided({ service, version: 1, before: undefined, after: off });
@@ -160,7 +160,7 @@ test("while the proxy is away, thousands of endpoints that come and go are not k
   expect(journal.after(4).map(({ version }) => version)).toEqual([11]);
 });
 
-test("another process is told where the journal stands and what time it is there", () => {
+test("another process gets the journal's position and the time there", () => {
   const { journal, at } = journalWorld();
   at(10);
   const [before, after] = [truthOf({ a: "active" }), truthOf({ a: "draining" })];

@@ -41,7 +41,7 @@ export interface RoutedEntry {
 
 /** What a reader that asks now and then needs, to miss nothing or to know that it has. */
 export interface RoutedAnswer {
-  /** Names this journal: another one, of a process that was started again, counts anew. */
+  /** Names this journal: a restarted process has another one, which counts from zero. */
   readonly journal: string;
   /** The newest entry's number; 0 when there is none. */
   readonly last: number;
@@ -84,7 +84,7 @@ export class RoutedJournal {
   }
 
   readonly decided = ({ service, version, before, after }: TruthChange): void => {
-    // Who waits for this replica has to know where it routes to, also where nobody serves yet.
+    // An observer of this replica has to know its routes, also those without endpoints.
     const isOfRoutes = (before === undefined) !== (after === undefined);
     // The ordinary case, seen without making a name: most decisions only confirm the one before.
     if (before !== undefined && after !== undefined && areRoutedAlike(before, after)) return;

@@ -16,7 +16,7 @@ const endpoint: TruthEndpoint = {
   published: "ready",
 };
 
-const truth = { endpoints: [endpoint], problems: ["a problem"], doubts: [] };
+const truth = { endpoints: [endpoint], problems: ["a problem"], probeRequests: [] };
 
 const decisions: Pick<Decisions, "truths"> = {
   truths: new Map(

@@ -20,7 +20,7 @@ export interface PortReport {
 }
 
 export interface ReportedEndpoint extends TruthEndpoint {
-  /** Absent when it was never used, or nobody serves. */
+  /** Absent if it was never used, or has no endpoint. */
   readonly use?: EndpointUse;
 }
 

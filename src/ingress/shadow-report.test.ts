@@ -122,8 +122,8 @@ test("asks only so many at once, and says how many it did not ask", async () => 
   expect(summary.probes).toMatchObject({ leftSilent: 10, notAsked: 15 });
 });
 
-test("hears of each override of the decision log, when it begins and when it ends", async () => {
-  const heard = await simulate({ seed: 1 }, async (simulation) => {
+test("receives each override of the decision log, when it begins and when it ends", async () => {
+  const overrides = await simulate({ seed: 1 }, async (simulation) => {
     const { clock, log, timers } = simulation.host("edge");
     const events: string[] = [];
     const decisions = new DecisionLog({
@@ -136,12 +136,12 @@ test("hears of each override of the decision log, when it begins and when it end
       service: "d/web:80",
       version: 1,
       before: undefined,
-      after: { endpoints, problems: [], doubts: [] },
+      after: { endpoints, problems: [], probeRequests: [] },
     });
     decisions.note(truth([override("out", 1).endpoint]));
     await timers.sleep(40);
     decisions.note(truth([]));
     return events;
   });
-  expect(heard).toEqual(["begins out", "ends out 40"]);
+  expect(overrides).toEqual(["begins out", "ends out 40"]);
 });

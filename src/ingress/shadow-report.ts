@@ -20,7 +20,7 @@ export interface ShadowSummary {
   readonly forMs: number;
   readonly left: ShadowCount;
   readonly joined: ShadowCount;
-  /** Undefined when nobody is asked. */
+  /** Undefined without probes. */
   readonly probes: ShadowProbes | undefined;
   /** The longest, longest first; those that still stand, until now. */
   readonly longest: readonly Override[];
@@ -163,7 +163,7 @@ export class ShadowReport {
     };
   }
 
-  /** Asks nobody any more. Idempotent. */
+  /** Ends all probes. Idempotent. */
   async stop(): Promise<void> {
     this.#stopped.abort(new Error("the shadow was stopped"));
     for (const cancel of this.#toAsk.values()) cancel();

@@ -56,7 +56,7 @@ async function ingress(
   });
 }
 
-/** `name ← secret first|second`, and what the owners are told of it. */
+/** `name ← secret first|second`, and the problems of the owners. */
 function shown({ loop }: IngressWorld) {
   const { certificates, serverNames } = loop.decisions.certificates.table;
   return {
@@ -74,10 +74,10 @@ function shown({ loop }: IngressWorld) {
 test("the first decision has the certificates, and a changed secret is the next", () =>
   inIngressWorld(
     async (world) => {
-      const { clusters, told, nextTold } = world;
-      expect(told.map(({ routes }) => routes)).toEqual([true]);
+      const { clusters, applied, nextApplied } = world;
+      expect(applied.map(({ routes }) => routes)).toEqual([true]);
       expect(shown(world)).toEqual({ names: ["web.example ← default/web first"], problems: [] });
-      const changed = nextTold();
+      const changed = nextApplied();
       await clusters.east.update(`${secrets}/web`, { data: dataOf(second) });
       expect((await changed).routes).toBe(true);
       expect(shown(world).names).toEqual(["web.example ← default/web second"]);
@@ -97,7 +97,7 @@ test("a secret that comes after its Ingress is shown when it is there", () =>
         names: [],
         problems: ["spec.tls[0]: secret default/web of type kubernetes.io/tls does not exist"],
       });
-      const changed = world.nextTold();
+      const changed = world.nextApplied();
       await secret(world.clusters.east, "web", first);
       await changed;
       expect(shown(world)).toEqual({ names: ["web.example ← default/web first"], problems: [] });
@@ -190,7 +190,7 @@ test.each([
         const keys = ["loud/many-10", "loud/many-11", "loud/many-74", "default/web"];
         expect(known(world, ...keys)).toEqual(["present", "absent", beyond, "present"]);
         expect(shown(world).names).toEqual(["web.example ← default/web first"]);
-        const late = world.nextTold();
+        const late = world.nextApplied();
         await clusters.east.update(`${secrets}/web`, { data: dataOf(second) });
         await late;
         expect(shown(world).names).toEqual(["web.example ← default/web second"]);
@@ -262,7 +262,7 @@ test("a list that is forbidden while it serves leaves every certificate as it wa
   );
 });
 
-test("without permission the routes go on, and the owner is told", () =>
+test("without permission the routes go on, and the owner gets a problem", () =>
   inIngressWorld(
     async (world) => {
       await world.simulation.sleep(2_000);
@@ -270,7 +270,7 @@ test("without permission the routes go on, and the owner is told", () =>
         names: [],
         problems: ["spec.tls[0]: no permission to read secret default/web: secrets is forbidden"],
       });
-      expect(world.told.length).toBe(1);
+      expect(world.applied.length).toBe(1);
     },
     { forbidden: "secrets", before: ({ east }) => ingress(east, "web", ["web"]) },
   ));

@@ -1,5 +1,5 @@
-// Which certificates are shown, as it stands: has the secrets read that Ingresses name, and decides
-// anew when one of them or an Ingress has changed. Computing is left to `decide/routing/`.
+// The current certificates: requests the secrets that Ingresses name, and decides again when one of
+// them or an Ingress has changed. `decide/routing/` has the rules.
 import {
   type CertificateChanges,
   Certificates,
@@ -45,7 +45,7 @@ export class ShownCertificates {
     secrets?.want(wantedSecrets(ours, defaultCertificate));
   }
 
-  /** Decides anew what these changes are about, and secrets if some may have changed. */
+  /** Decides again for these changes, and for secrets if some may have changed. */
   *changing(
     changes: IngressChanges,
     { areSecretsNew, owners }: { readonly areSecretsNew: boolean; readonly owners: HostOwners },

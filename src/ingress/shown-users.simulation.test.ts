@@ -38,7 +38,7 @@ async function keep(cluster: WorldCluster, namespace: string, name: string): Pro
   await protect(cluster, name, { "auth-secret": name }, namespace);
 }
 
-/** What the proxy is told of the hosts' protection, of users, and the authors of what is wrong. */
+/** The proxy's policies of the hosts and lists of users, and the authors of problems. */
 function shown({ loop }: IngressWorld) {
   const { hosts, problems } = loop.decisions.routes;
   return {
@@ -56,10 +56,10 @@ const asked = [{ basicAuth: { users, realm: "Authentication required" } }];
 test("the first decision has the users, and a changed secret is the next", () =>
   inIngressWorld(
     async (world) => {
-      const { clusters, simulation, nextTold } = world;
+      const { clusters, simulation, nextApplied } = world;
       const ann = [["ann", "{PLAIN}1"]];
       expect(shown(world)).toEqual({ asked, users: { [users]: ann }, problems: [] });
-      const changed = nextTold();
+      const changed = nextApplied();
       await clusters.east.update(`${secrets}/people`, {
         data: dataOf("bob:{PLAIN}2\nann:secret\n"),
       });
@@ -105,21 +105,23 @@ test.each([
     [{ closed: true }],
     "the secret is in another namespace, so every request is answered with 503",
   ],
-])("users that cannot be had are told: %j without %s", (annotations, forbidden, policy, said) =>
-  inIngressWorld(
-    async (world) => {
-      await world.simulation.sleep(aMomentMs);
-      const problems = [`web RouteClosed annotation auth-secret: ${said}`];
-      expect(shown(world)).toEqual({ asked: policy, users: {}, problems });
-    },
-    {
-      before: async ({ east }) => {
-        await east.service("web");
-        await protect(east, "web", annotations);
+])(
+  "users that cannot be read are reported: %j without %s",
+  (annotations, forbidden, policy, said) =>
+    inIngressWorld(
+      async (world) => {
+        await world.simulation.sleep(aMomentMs);
+        const problems = [`web RouteClosed annotation auth-secret: ${said}`];
+        expect(shown(world)).toEqual({ asked: policy, users: {}, problems });
       },
-      ...(forbidden === undefined ? {} : { forbidden }),
-    },
-  ),
+      {
+        before: async ({ east }) => {
+          await east.service("web");
+          await protect(east, "web", annotations);
+        },
+        ...(forbidden === undefined ? {} : { forbidden }),
+      },
+    ),
 );
 
 test("a namespace that names too many secrets closes its own newest routes, after a restart too", () =>

@@ -1,5 +1,5 @@
-// Who may come in by a password, as it stands: has the secrets read that Ingresses name, and decides
-// anew when one of them or an Ingress has changed. Computing is left to `decide/routing/`.
+// The current users of password lists: requests the secrets that Ingresses name, and decides again
+// when one of them or an Ingress has changed. `decide/routing/` has the rules.
 import { ingressFilter } from "../decide/routing/ingress-class-filter.ts";
 import type { IngressChanges } from "../decide/routing/our-ingresses.ts";
 import {
@@ -16,7 +16,7 @@ import type { SecretSource } from "../sources/secret-source.ts";
 export interface ShownUsersOptions {
   readonly asked: { ingresses(): readonly Ingress[]; classes(): readonly IngressClass[] };
   readonly className: string;
-  /** Who reads the secrets; without it nobody comes in where a password is asked for. */
+  /** Reads the secrets; without it no user may pass where a password is needed. */
   readonly passwords?: Pick<SecretSource<PasswordSecret>, "want" | "get"> | undefined;
 }
 
@@ -41,11 +41,11 @@ export class ShownUsers {
 
   change(changes: IngressChanges): UserChanges {
     const { passwords } = this.#options;
-    if (passwords === undefined) return nobody;
+    if (passwords === undefined) return noUsers;
     const changed = this.#lists.change(changes, (reference) => passwords.get(reference));
     if (changed.secrets) passwords.want(this.#lists.wanted);
     return changed;
   }
 }
 
-const nobody: UserChanges = { users: new Set(), secrets: false };
+const noUsers: UserChanges = { users: new Set(), secrets: false };

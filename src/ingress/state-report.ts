@@ -59,7 +59,8 @@ export function stateReport(options: StateReportOptions): object {
     services: Object.fromEntries(
       [...truths].map(([key, { version, truth }]) => {
         const { endpoints } = portReport(key, loop.decisions, useOf);
-        return [key, { version, ...truth, endpoints }];
+        const { problems, probeRequests: doubts } = truth;
+        return [key, { version, endpoints, problems, doubts }];
       }),
     ),
     problems: routes.problems.map(({ origin, message }) => ({

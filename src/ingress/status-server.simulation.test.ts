@@ -5,7 +5,7 @@ import { simulate } from "../simulation/simulation.ts";
 import { RoutedJournal } from "./routed-journal.ts";
 import { startStatusServer } from "./status-server.ts";
 
-it("before the first decision it says so, instead of that nobody serves", () =>
+it("before the first decision it says so, instead of showing no endpoints", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const here = simulation.host("here");
     const listener = await startStatusServer({

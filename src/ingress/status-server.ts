@@ -1,5 +1,5 @@
-// The ingress's own small listener, on loopback unless told otherwise: health, metrics, the truth
-// table and the journal of what was routed when.
+// The ingress's own small listener, by default on loopback: health, metrics, the truth table and
+// the journal of routed changes.
 import type { Listener } from "../environment/network.ts";
 import {
   jsonAnswer,
@@ -56,7 +56,7 @@ function pagesOf(options: StatusServerOptions): readonly StatusPage[] {
   ];
 }
 
-/** Before the first decision every answer would be that nobody serves, which may be wrong. */
+/** Before the first decision every answer would show no endpoints, which may be wrong. */
 function decided(
   found: object | undefined,
   { readiness }: Pick<StatusServerOptions, "readiness">,

@@ -9,7 +9,7 @@ const neverMs = 60_000;
 /** When each of them happens. */
 interface Course {
   readonly decidedMs: number;
-  readonly toldMs: number;
+  readonly pushedMs: number;
   readonly secretsMs: number;
   /** By then the certificate that was read is decided too. */
   readonly certificateMs: number;
@@ -42,8 +42,8 @@ function courseOf(simulation: Simulation, course: Course) {
     get applied() {
       return loop.decidedRevision;
     },
-    get told() {
-      return isPast(course.toldMs) ? 2 : 0;
+    get pushed() {
+      return isPast(course.pushedMs) ? 2 : 0;
     },
   };
   return { loop, proxy };
@@ -53,27 +53,27 @@ const withTls = [{ hosts: ["shop.example"], secretName: "shop" }];
 
 test.each<[string, readonly object[], Course, number]>([
   [
-    "without TLS, once it was decided and told",
+    "without TLS, once it was decided and pushed",
     [],
-    { decidedMs: 8, toldMs: 31, secretsMs: neverMs, certificateMs: neverMs },
+    { decidedMs: 8, pushedMs: 31, secretsMs: neverMs, certificateMs: neverMs },
     35,
   ],
   [
-    "with TLS, once its certificate was told too",
+    "with TLS, once its certificate was pushed too",
     withTls,
-    { decidedMs: 8, toldMs: 31, secretsMs: 50, certificateMs: 101 },
+    { decidedMs: 8, pushedMs: 31, secretsMs: 50, certificateMs: 101 },
     105,
   ],
   [
     "with TLS whose secret cannot be read, a little later",
     withTls,
-    { decidedMs: 8, toldMs: 31, secretsMs: neverMs, certificateMs: neverMs },
+    { decidedMs: 8, pushedMs: 31, secretsMs: neverMs, certificateMs: neverMs },
     secretsWithinMs,
   ],
   [
     "while the proxy is away, when it is back",
     [],
-    { decidedMs: 8, toldMs: 3_000, secretsMs: neverMs, certificateMs: neverMs },
+    { decidedMs: 8, pushedMs: 3_000, secretsMs: neverMs, certificateMs: neverMs },
     3_000,
   ],
 ])("an Ingress is routed %s", (_case, tls, course, expectedMs) =>
@@ -86,11 +86,11 @@ test.each<[string, readonly object[], Course, number]>([
   }),
 );
 
-test("nobody is waited for when the term ends", () =>
+test("nothing is waited for when the term ends", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const { clock, timers } = simulation.host("lockstep");
     const term = new AbortController();
-    const course = { decidedMs: 8, toldMs: neverMs, secretsMs: neverMs, certificateMs: neverMs };
+    const course = { decidedMs: 8, pushedMs: neverMs, secretsMs: neverMs, certificateMs: neverMs };
     const options = { clock, timers, signal: term.signal, ...courseOf(simulation, course) };
     timers.after(1_000, () => term.abort(new Error("the lock is lost")));
     await expect(untilRouted(ingressWith([]), options)).rejects.toThrow("the lock is lost");

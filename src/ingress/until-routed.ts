@@ -1,6 +1,6 @@
-// When it may be shown where an Ingress is served: what was asked for is decided a moment later, told
-// to the proxy after that, and a certificate is read on the way. Whoever is shown the address before
-// finds a 404 there, or the certificate of nobody.
+// When the address of an Ingress may be written to its status. Its routes are decided a moment
+// after the change and pushed after that, and a certificate has to be read. A client that sees the
+// address earlier gets a 404, or the fallback certificate.
 import { claimsOf } from "../decide/routing/certificate-claims.ts";
 import { elapsedMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
@@ -14,8 +14,8 @@ export interface RoutedOptions extends Pick<Environment, "clock" | "timers"> {
     readonly decidedRevision: number;
     readonly secrets: Pick<SecretSource, "get">;
   };
-  /** How many decisions there were, and how many the proxy has been told. */
-  readonly proxy: { readonly applied: number; readonly told: number };
+  /** The number of decisions, and how many have been pushed to the proxy. */
+  readonly proxy: { readonly applied: number; readonly pushed: number };
   readonly signal: AbortSignal;
 }
 
@@ -40,7 +40,7 @@ export async function untilRouted(ingress: Ingress, options: RoutedOptions): Pro
   // What was read meanwhile is part of the next decision.
   await untilDecided(options);
   const { applied } = proxy;
-  while (proxy.told < applied) await timers.sleep(lookAgainMs, signal);
+  while (proxy.pushed < applied) await timers.sleep(lookAgainMs, signal);
 }
 
 async function untilDecided({ timers, loop, signal }: RoutedOptions): Promise<void> {

@@ -1,6 +1,5 @@
-// What the pod watch says of the pods of one service: those it selects and those its published
-// endpoints name, which of these are gone and how that is known, and where an address is claimed by
-// another pod as well.
+// The pod watch's view of the pods of one service: those it selects, those its published endpoints
+// name, which of these are gone and how that is known, and addresses that another pod claims too.
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Pod } from "../kube/kinds/pod.ts";
 import type { Service } from "../kube/kinds/service.ts";

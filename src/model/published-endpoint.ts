@@ -92,7 +92,7 @@ export interface PublishedPod {
 }
 
 export function fromSlice(slice: EndpointSlice, seenAtMs: MonotonicMs): PublishedEndpoint[] {
-  // Names to be resolved are for DNS, not for a proxy that was told to trust addresses.
+  // A proxy routes to addresses and resolves no names here.
   if (slice.addressType === "FQDN") return [];
   const object = `endpointslices/${slice.metadata.name}`;
   return listedInSlice(slice).map((one) => published(one, object, seenAtMs));

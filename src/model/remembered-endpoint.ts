@@ -1,6 +1,6 @@
-// What was known of a cluster before this process began: the endpoints that got its requests, or would
-// have had them if nothing better was left, when they were last written down. It counts only until the cluster has been heard, for a cluster that
-// does not answer at the start would otherwise lose everything that still serves.
+// The endpoints of a cluster from before this process started, as last saved: those that got
+// requests, or would have without better ones. They count only until the cluster has been listed.
+// Without them, a cluster that does not answer at the start would lose endpoints that still serve.
 
 export interface RememberedEndpoint {
   readonly cluster: string;

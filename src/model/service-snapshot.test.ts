@@ -67,7 +67,7 @@ function sourceThat({ pods = [], departed = [], currentAtMs }: SeenObjects): Sna
   };
 }
 
-/** What a source that heard this says of the pod that the slice names. */
+/** The facts about the pod in the slice, from a source with these objects. */
 function factsOf(pods: SeenObjects) {
   const [facts] = snapshotService([sourceThat(pods)], "shop", "web").clusters;
   return {
@@ -144,7 +144,7 @@ describe("a service with more endpoints than are looked at", () => {
     expect(objects.filter((one) => one === "endpointslices/a")).toHaveLength(1);
   });
 
-  test("has none where nobody asks for them", () => {
+  test("has none if they are not needed", () => {
     const context = { isAsked: () => false };
     const [facts] = snapshotService([source], "shop", "web", context).clusters;
     expect([facts?.published.endpoints, facts?.pods.pods]).toEqual([[], []]);
@@ -160,7 +160,7 @@ describe("what is remembered", () => {
     return [clusters.map(({ cluster }) => cluster), unlisted];
   };
 
-  test("counts for a cluster that has not been heard, and then nothing else does", () => {
+  test("counts for a cluster that is not listed yet, and then nothing else does", () => {
     const rest = { doubts: undefined, unreached: new Set() };
     expect(clustersOf(silent)).toEqual([
       [],
@@ -168,13 +168,13 @@ describe("what is remembered", () => {
     ]);
   });
 
-  test("is forgotten when the cluster has been heard, or nothing is known of it", () => {
+  test("is forgotten when the cluster is listed, or nothing is known of it", () => {
     expect(clustersOf(sourceThat({}))).toEqual([["east"], undefined]);
     expect(clustersOf(silent, [west])).toEqual([["east"], undefined]);
   });
 });
 
-test("a cluster that has not been heard is silent about a service it does not show", () => {
+test("a cluster that is not listed is silent about a service it does not show", () => {
   const unknown: SnapshotSource = { ...sourceThat({}), service: () => undefined };
   const silentOf = (isListed: boolean) =>
     snapshotService([{ ...unknown, isListed }], "shop", "web").silent;

@@ -1,5 +1,5 @@
-// What every source says about one service at one moment, each fact with where it came from, when
-// it was seen and how far its source can be relied on. Immutable; decisions read nothing else.
+// The data of every source about one service at one moment, each fact with its source, its time and
+// the freshness of the source. Immutable; decisions read nothing else.
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { EndpointSlice } from "../kube/kinds/endpoint-slice.ts";
 import type { Pod } from "../kube/kinds/pod.ts";
@@ -22,7 +22,7 @@ export interface ServiceSnapshot {
   readonly accessCluster?: string | undefined;
   /** Only clusters that have the service. */
   readonly clusters: readonly ServiceInCluster[];
-  /** Clusters that have not been heard since the start, but are remembered; none when absent. */
+  /** Clusters that have not been listed since the start, but are remembered; none when absent. */
   readonly unlisted?: readonly UnlistedCluster[];
   /** Clusters of which it is not known at all whether they have it; none when absent. */
   readonly silent?: readonly string[];
@@ -47,7 +47,7 @@ export interface ServiceInCluster {
   readonly services: WatchStatus;
   readonly pods: PodFacts;
   readonly published: PublishedFacts;
-  /** Those of its endpoints that are in doubt; undefined where nobody probes. */
+  /** Those of its endpoints that are in doubt; undefined without probes. */
   readonly doubts: ReadonlyMap<EndpointId, StandingDoubt> | undefined;
   /** Peers that requests did not reach a moment ago; of other services as well. */
   readonly unreached: ReadonlySet<EndpointId>;
@@ -86,7 +86,7 @@ export interface PublishedFacts {
  */
 export const maxPublished = 10_000;
 
-/** What of a cluster source a snapshot is made from. */
+/** The part of a cluster source that a snapshot needs. */
 export type SnapshotSource = Pick<
   ClusterSource,
   | "cluster"
@@ -102,19 +102,19 @@ export type SnapshotSource = Pick<
   | "isUnreachable"
 >;
 
-/** What is known beside what clusters say. */
+/** The data beside that of clusters. */
 export interface SnapshotContext {
   readonly evidence?: Evidence | undefined;
-  /** What was written down of the port that this is about, before this process began. */
+  /** The saved state of this port, from before this process started. */
   readonly remembered?: readonly RememberedEndpoint[] | undefined;
   readonly accessCluster?: string | undefined;
-  /** Who knows what external names resolve to; nobody when absent. */
+  /** The resolver of external names; none when absent. */
   readonly names?: Pick<ExternalNames, "answerOf"> | undefined;
   /** Of services for which this is false no endpoint is of use, so none is looked at. */
   readonly isAsked?: ((service: Service) => boolean) | undefined;
 }
 
-/** What endpoints and requests say themselves, beside what clusters say of them. */
+/** The results of probes and requests, beside the data of clusters. */
 export interface Evidence {
   /** By cluster, the endpoints of the service that are in doubt. */
   readonly doubts: ReadonlyMap<string, ReadonlyMap<EndpointId, StandingDoubt>>;

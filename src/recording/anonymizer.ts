@@ -1,6 +1,6 @@
-// Makes the lines of a recording anonymous: names, label keys and values, uids and addresses become
-// others, the same ones each time, so that all that can be concluded from them stays. Times, ports and
-// the words of Kubernetes itself stay as they are. What it does not know is replaced too or left out.
+// Makes the lines of a recording anonymous: names, label keys and values, uids and addresses are
+// replaced, consistently, so that all conclusions stay possible. Times, ports and the words of
+// Kubernetes itself stay as they are. Unknown fields are replaced too or left out.
 import { createHmac } from "node:crypto";
 import { isIP } from "node:net";
 import { isRecord, type RawRecord } from "../kube/kinds/fields.ts";
@@ -76,7 +76,7 @@ export class Anonymizer {
       const line: unknown = JSON.parse(text);
       return isRecord(line) ? JSON.stringify(this.#record(line)) : undefined;
     } catch {
-      // Half of a line: nobody can tell what is in it.
+      // Half of a line: its content is unknown.
       return undefined;
     }
   }

@@ -77,14 +77,14 @@ export class ObserverTape implements ObserverTap {
     this.#write({ type: "started" });
   }
 
-  /** What a person is told beside the figures; only what changes is written. */
+  /** The notes beside the figures; only changes are written. */
   noted(notes: readonly string[]): void {
     if (notes.join("\n") === this.#notes.join("\n")) return;
     this.#notes = notes;
     this.#write({ type: "notes", notes });
   }
 
-  /** The observation is over: what is taken in from now on changes nothing any more. */
+  /** The observation is over: later inputs have no effect. */
   ended(): void {
     this.#alive();
     this.#write({ type: "ended" });
@@ -217,7 +217,7 @@ export class ObserverTape implements ObserverTap {
     const { at: t, baseline, notBefore, ownNotBefore } = learnt;
     if (type === "updated" && change.previous.json === object.json) return;
     const atMs = this.#options.clock.wallMs();
-    // When the object changed depends on no other watch; what a witness makes of it may.
+    // The time of the object's change depends on no other watch; the witness's interpretation may.
     const isLate = ownNotBefore !== undefined && tapped.isListed;
     this.#add(
       changeLine({

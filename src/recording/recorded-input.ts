@@ -1,5 +1,5 @@
-// What `lockstep watch` takes in beside objects, as a recording has it: how far watches can be relied
-// on, what proxy replicas route to, requests in access logs, and when the observer looked.
+// The inputs of `lockstep watch` beside objects, as a recording has them: the freshness of watches,
+// the routes of proxy replicas, requests in access logs, and when the observer looked.
 import type { MonotonicMs } from "../environment/clock.ts";
 import { isRecord, type RawRecord } from "../kube/kinds/fields.ts";
 import type { Currency } from "../kube/reflector/event-time-bounds.ts";
@@ -27,7 +27,7 @@ export type RecordedInput =
   | { readonly type: "standing"; readonly cluster: string; readonly standing: ClusterStanding }
   | { readonly type: "routed"; readonly replica: string; readonly routed: RoutedInput }
   | { readonly type: "traffic"; readonly log: string; readonly traffic: TrafficInput }
-  /** What a person was told beside the figures. */
+  /** The notes beside the figures. */
   | { readonly type: "notes"; readonly notes: readonly string[] }
   /** The observer looked at everything, as it does once a second. */
   | { readonly type: "tick" }

@@ -24,7 +24,7 @@ const metadata = {
 
 const targetRef = { kind: "Pod", namespace: "shop", name: "web-1", uid: "p" };
 
-/** What witnesses look at, of objects that have all of it. */
+/** The fields that witnesses use, of objects that have all of them. */
 const cases: readonly (readonly [Kind<Projected>, readonly string[], object])[] = [
   [
     podKind,

@@ -1,7 +1,7 @@
-// What a recording keeps of each object: the fields that a verdict or a witness may need, in the places
-// where Kubernetes has them, so that one reader understands recordings and objects saved with kubectl
-// alike. What changes all the time and says nothing (versions, heartbeats of nodes that are well) is
-// left out, so that an object that is written again unchanged is no change.
+// The recorded part of each object: the fields that a verdict or a witness may need, in the places
+// where Kubernetes has them, so that one reader understands recordings and objects saved with
+// kubectl alike. Fields that change all the time without meaning (versions, heartbeats of healthy
+// nodes) are left out, so that a repeated unchanged write is no change.
 import { isRecord, listAt, type RawRecord, recordAt } from "../kube/kinds/fields.ts";
 import type { Kind, Projected } from "../kube/kinds/kind.ts";
 import { objectRecord } from "../kube/kinds/metadata.ts";
@@ -16,7 +16,7 @@ export interface Recorded extends Projected {
 interface RecordedKind {
   readonly kind: RecordedKindName;
   readonly namespaced: boolean;
-  /** What is kept of an object, as JSON. */
+  /** The kept part of an object, as JSON. */
   readonly jsonOf: (raw: unknown) => string;
 }
 
@@ -78,7 +78,7 @@ function prunedPod(object: RawRecord): RawRecord {
       // That there is a probe matters, not what it asks.
       containers: containers.map((one) => ({
         ...picked(one, ["name"]),
-        // Services name ports; and pods on one host's address can be told apart by nothing else.
+        // Services name ports; and pods on one host's address differ in nothing else.
         ...prunedPorts(one, ["name", "containerPort", "hostPort", "protocol"]),
         ...(isRecord(one["readinessProbe"]) && { readinessProbe: {} }),
       })),

@@ -38,7 +38,7 @@ export class Recorder {
     });
   }
 
-  /** What it will read, may read, and how it stands with each cluster. */
+  /** Its preview, its permissions, and the status of each cluster. */
   get observer(): Pick<Observer, "preview" | "permissions" | "clusters"> {
     return this.#observer;
   }

@@ -19,7 +19,7 @@ export interface LineReader {
 }
 
 export interface ReadRecordingOptions {
-  /** Told of a compressed recording that ends early. */
+  /** Called for a compressed recording that ends early. */
   readonly onBrokenOff?: (problem: ReadProblem) => void;
   /** Rejects with its reason when it aborts. */
   readonly signal?: AbortSignal;
@@ -36,7 +36,7 @@ export async function readRecording(
   }
 }
 
-/** The lines of a recording as texts, some at a time, so that whoever reads them can wait between. */
+/** The lines of a recording as texts, some at a time, so that the reader can wait between. */
 export async function* recordingTexts(
   files: Files,
   path: string,

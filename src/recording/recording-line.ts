@@ -1,10 +1,10 @@
-// The form of a recording: JSON lines. A run begins with a header; what it lists first says what was
-// there; a mark says that a list was whole, so that what it does not name is gone; afterwards every
-// change is a line, and a sign of life now and then says until when there was none. A line that
-// cannot be read, such as the last one of a run that was killed, harms no other.
+// The form of a recording: JSON lines. A run begins with a header. Its first lists are the initial
+// state; a mark shows that a list was complete, so that missing objects are gone. Afterwards every
+// change is a line, and a regular sign of life shows until when there was none. A malformed line,
+// such as the last one of a run that was killed, harms no other.
 //
-// Version 2 has beside these all that an observer takes in (`recorded-input.ts`). Its lines have
-// `t`, the instant by the monotonic clock of the run, because the fold of `watch` needs exact times.
+// Version 2 also has all other inputs of an observer (`recorded-input.ts`). Its lines have `t`, the
+// instant by the monotonic clock of the run, because the fold of `watch` needs exact times.
 import { isRecord, optionalString, type RawRecord, requiredString } from "../kube/kinds/fields.ts";
 import type { LearntBy } from "../kube/store/store-change.ts";
 import { optionalName, requiredName } from "./metadata-text.ts";
@@ -60,7 +60,7 @@ export interface ChangeTimes {
   readonly isFirst: boolean;
 }
 
-/** `recording` and its form, so that somebody who finds the file knows what it is. */
+/** `recording` and its form, so that a finder of the file knows what it is. */
 export function runLine(line: {
   readonly atMs: number;
   readonly run: string;

@@ -1,5 +1,5 @@
-// What a recording is of, for one that does not say it itself (those of older versions of `lockstep record`): which
-// clusters, in which form they publish, and which namespaces. It takes one look at each line.
+// The clusters, published forms and namespaces of a recording without such a header (older versions
+// of `lockstep record`). It reads each line once.
 import type { PublishedForm } from "../sources/published-form.ts";
 import type { RecordingLine } from "./recording-line.ts";
 import type { WatchedRun } from "./watched-run.ts";

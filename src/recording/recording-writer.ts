@@ -14,9 +14,9 @@ export interface RecordingWriterOptions
   readonly path: string;
   /** Of the file and the one before it together, beside what a new file begins with. */
   readonly maxBytes: number;
-  /** All that is known now, as lines: what a new file begins with. */
+  /** The known state, as lines, for the beginning of a new file. */
   readonly baseline: () => readonly string[];
-  /** What the header says of the run. */
+  /** The content of the header about the run. */
   readonly run: { readonly name: string; readonly watched: WatchedRun };
   /** Names and addresses are replaced before anything is written. */
   readonly anonymize?: boolean | undefined;
@@ -164,7 +164,7 @@ export class RecordingWriter {
   /** A disk that fills up takes a part: how many whole lines of it are in the file. */
   async #linesWritten(content: Buffer): Promise<number> {
     const { files, path } = this.#options;
-    // Where not even that can be told, all of it is written again.
+    // If even the size is unknown, all of it is written again.
     const bytes = await files.size(path).catch(() => undefined);
     if (bytes === this.#bytes) return 0;
     const written = content.subarray(0, Math.max(0, (bytes ?? 0) - this.#bytes));

@@ -14,7 +14,7 @@ interface Alarm extends Due {
 }
 
 export interface Passing {
-  /** What the wall clock says at the end of it. */
+  /** The wall clock at its end. */
   readonly atMs?: number | undefined;
   /** Timers that were set before this instant and are due at the end of it are done too. */
   readonly setBefore?: number;

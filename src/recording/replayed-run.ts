@@ -1,5 +1,5 @@
-// One run of a recording, taken in again: the same witnesses and the same fold as beside a cluster,
-// fed by lines. It does no IO and waits for nothing; whoever reads the lines decides how fast.
+// One run of a recording, replayed: the same witnesses and the same fold as beside a cluster, fed
+// by lines. It does no IO and waits for nothing; the reader of the lines sets the pace.
 import type { MonotonicMs, WallMs } from "../environment/clock.ts";
 import type { Log } from "../environment/log.ts";
 import { isRecord, MalformedObjectError, type RawRecord } from "../kube/kinds/fields.ts";
@@ -45,7 +45,7 @@ export interface ReplayedRunOptions {
 /** How often an observer looks; a recording without looks of its own is looked at as often. */
 const lookEveryMs = 1_000;
 
-/** What an observer calls the kinds. */
+/** The observer's names of the kinds. */
 const resourceOf: Readonly<Record<RecordedKindName, ObservedResource>> = {
   Pod: "pods",
   Service: "services",
@@ -63,18 +63,18 @@ export class ReplayedRun {
   readonly #logs = new Map<string, TrafficWitness>();
   readonly clock: ReplayClock;
   readonly run: ObserverRun;
-  /** What the run was asked to observe. */
+  /** The run's settings: clusters and filters. */
   readonly watched: WatchedRun;
   /** Whether it has the looks of an observer; older versions of `lockstep record` wrote none. */
   readonly hasTicks: boolean;
-  /** Version 1 kept no ports of services, so endpoints can be told apart by their addresses only. */
+  /** Version 1 kept no ports of services, so endpoints differ in their addresses only. */
   readonly #hasPorts: boolean;
   #notes: readonly string[] = [];
   #malformed = 0;
   /** When a recording without looks is to be looked at; and when any was last looked at. */
   #lookAt: number;
   #lookedAt = -Infinity;
-  /** In a file that goes on with this run: what is known already is repeated until it says so. */
+  /** In a file that continues this run: known objects are repeated until it marks the end. */
   #isRepeating = false;
 
   constructor({ header, survey, bounds: shown, log, onEvent }: ReplayedRunOptions) {
@@ -127,7 +127,7 @@ export class ReplayedRun {
     return this.#malformed;
   }
 
-  /** What a person was told beside the figures. */
+  /** The notes beside the figures. */
   get notes(): readonly string[] {
     return this.#notes;
   }
@@ -294,7 +294,7 @@ function withoutPorts(object: RawRecord): RawRecord {
 
 type ReplayedPart = Omit<ConstructorParameters<typeof ClusterWitnesses>[0], "form" | "openWatch">;
 
-/** What a recorded line does to a watch, whatever it is of. */
+/** The effect of a recorded line on a watch of any kind. */
 type AnyReplayedWatch = Pick<
   ReplayedWatch<Projected, never>,
   "take" | "list" | "stand" | "standBehind"

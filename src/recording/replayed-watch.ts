@@ -130,7 +130,7 @@ export class ReplayedWatch<T extends Projected, I extends string> implements Wat
   }
 
   start(): void {
-    // What it shows comes from the recording.
+    // Its data comes from the recording.
   }
 
   waitForSync(): Promise<void> {

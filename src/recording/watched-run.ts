@@ -1,5 +1,5 @@
-// What the header of a recording says of the run that it was written by: which
-// clusters it observed and what it was asked to look at, so that a replay is set up alike.
+// The header of a recording: the observed clusters and the filters of its run, so that a replay has
+// the same setup.
 import { isRecord, type RawRecord } from "../kube/kinds/fields.ts";
 import type { NamedCluster } from "../observe/copy-origin.ts";
 import type { ObserverRun } from "../timeline/journey-record.ts";

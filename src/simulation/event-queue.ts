@@ -1,10 +1,10 @@
-// What is going to happen, ordered by time: two events of the same instant run in the order in which
-// they were scheduled.
+// Future events, ordered by time: two events of the same instant run in the order in which they
+// were scheduled.
 import { type Due, DueQueue } from "../environment/due-queue.ts";
 
 export interface ScheduledEvent extends Due {
   readonly sequence: number;
-  /** Who scheduled it; its events are dropped together when it ends. */
+  /** The process that scheduled it; its events are dropped together when it ends. */
   readonly owner: object | undefined;
   /** Undefined once it ran or was cancelled. */
   callback: (() => void) | undefined;

@@ -1,6 +1,6 @@
-// Fault plans: what goes wrong in a simulated run, and when. A plan drawn from a seed repeats with
-// it and prints as text; every fault in it ends before the plan is quiet, so that a test can ask
-// whether the world recovers. Callers add faults of their own kind as entries.
+// Fault plans: the faults of a simulated run, with their times. A plan drawn from a seed repeats
+// with it and prints as text; every fault in it ends before the plan is quiet, so that a test can
+// check whether the world recovers. Callers add their own kinds of faults as entries.
 import { type Random, randomBetween, randomInt } from "../environment/random.ts";
 import { uniformLatency } from "./network/link.ts";
 import type { Simulation } from "./simulation.ts";

@@ -56,7 +56,7 @@ const leaks: readonly (readonly [string, () => unknown])[] = [
   ["child_process.spawn()", () => childProcess.spawn("true")],
 ];
 
-/** What a call throws, at once or as a rejection. */
+/** The error of a call, thrown or as a rejection. */
 async function failureOf(call: () => unknown): Promise<unknown> {
   try {
     await call();

@@ -1,8 +1,7 @@
-// While a simulated run goes on, real time, real chance and the real network are out of bounds: a
-// call to any of them, from our code or from a dependency, throws and names itself. Otherwise a run
-// would depend on the machine it happens on, and nobody would notice. Everything is put back
-// afterwards. What captured a function before the run (the loop, the real environment, the test
-// runner) keeps it.
+// During a simulated run, real time, real randomness and the real network are forbidden: a call to
+// any of them, from our code or from a dependency, throws and names itself. Otherwise a run would
+// silently depend on the machine. Everything is restored afterwards. Code that captured a function
+// before the run (the loop, the real environment, the test runner) keeps it.
 import childProcess from "node:child_process";
 import crypto from "node:crypto";
 import dgram from "node:dgram";

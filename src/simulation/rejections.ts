@@ -1,6 +1,6 @@
-// A promise that fails while nobody listens is a mistake of the program under test: it must fail
-// the simulated run it happened in, and not the process or a later test. So for the length of a run
-// this takes the place of every other listener for unhandled rejections.
+// A promise that fails without a handler is a mistake of the program under test: it must fail its
+// own simulated run, and not the process or a later test. So during a run this replaces every other
+// listener for unhandled rejections.
 
 export interface CaughtRejections {
   /** Throws the first reason, if there was one. */

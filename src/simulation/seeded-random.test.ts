@@ -39,10 +39,10 @@ test("makes version 4 UUIDs that do not repeat", () => {
 });
 
 test("tells every draw", () => {
-  const told: number[] = [];
-  const random = new SeededRandom({ seed: 1, name: "told", onDraw: (value) => told.push(value) });
+  const drawn: number[] = [];
+  const random = new SeededRandom({ seed: 1, name: "drawn", onDraw: (value) => drawn.push(value) });
   const values = [random.next(), random.next()];
   random.uuid();
-  expect(told.slice(0, 2)).toEqual(values);
-  expect(told).toHaveLength(3);
+  expect(drawn.slice(0, 2)).toEqual(values);
+  expect(drawn).toHaveLength(3);
 });

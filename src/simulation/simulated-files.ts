@@ -13,7 +13,7 @@ import {
 } from "../environment/files.ts";
 import { never, type SimulatedProcess } from "./simulated-process.ts";
 
-/** Goes with its name when renamed; a file written anew in its place is another. */
+/** Keeps its identity when renamed; a file written in its place is another. */
 interface TreeFile {
   readonly id: string;
   content: Uint8Array;

@@ -20,7 +20,7 @@ export interface LogLine {
 /** Enough to read what led to a failure; a run of days would fill the memory otherwise. */
 const maxLines = 10_000;
 
-export class LogBook {
+export class SimulatedLogs {
   readonly #time: VirtualTime;
   readonly #trace: Trace;
   /** Invariant: fewer than twice maxLines; the oldest are cut when it is full. */
@@ -53,12 +53,12 @@ export class LogBook {
 }
 
 class SimulatedLog implements Log {
-  readonly #book: LogBook;
+  readonly #logs: SimulatedLogs;
   readonly #process: SimulatedProcess;
   readonly #fields: LogFields;
 
-  constructor(book: LogBook, process: SimulatedProcess, fields: LogFields) {
-    this.#book = book;
+  constructor(logs: SimulatedLogs, process: SimulatedProcess, fields: LogFields) {
+    this.#logs = logs;
     this.#process = process;
     this.#fields = fields;
   }
@@ -80,11 +80,11 @@ class SimulatedLog implements Log {
   }
 
   child(fields: LogFields): Log {
-    return new SimulatedLog(this.#book, this.#process, { ...this.#fields, ...fields });
+    return new SimulatedLog(this.#logs, this.#process, { ...this.#fields, ...fields });
   }
 
   #write(level: LogLevel, message: string, fields: LogFields | undefined): void {
-    this.#book.write(this.#process, level, message, { ...this.#fields, ...fields });
+    this.#logs.write(this.#process, level, message, { ...this.#fields, ...fields });
   }
 }
 

@@ -149,7 +149,7 @@ describe("a partition", () => {
       expect(targets).toEqual(["/kept"]);
     }));
 
-  test("begins anew when it returns: two short ones do not add up", () =>
+  test("starts again when it returns: two short ones do not add up", () =>
     run(async (simulation) => {
       const stream = await openStream(simulation);
       for (let round = 0; round < 3; round++) {
@@ -179,7 +179,7 @@ describe("a partition", () => {
 });
 
 describe("a stall", () => {
-  test("is seen by nobody, and gives everything when it ends", () =>
+  test("is not noticed, and delivers everything when it ends", () =>
     run(async (simulation) => {
       const stream = await openStream(simulation);
       simulation.network.stall("server", "client");

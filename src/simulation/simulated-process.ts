@@ -5,7 +5,10 @@ import type { Signal } from "../environment/processes.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { FileTree } from "./simulated-files.ts";
 
-/** `exited`: the machine tells the peers. `vanished`: the machine is gone too, and nobody does. */
+/**
+ * `exited`: the machine closes the connections. `vanished`: the machine is gone too, and the peers
+ * get no sign.
+ */
 export type ProcessEnd = "exited" | "vanished";
 
 export interface SimulatedHost {
@@ -66,7 +69,7 @@ export class SimulatedProcess {
   }
 }
 
-/** What a dead process waits for: it is never told. */
+/** The promise of a dead process: it never settles. */
 export function never<Value>(): Promise<Value> {
   return new Promise<Value>(() => undefined);
 }

@@ -54,7 +54,7 @@ describe("virtual time", () => {
     await expect(run).rejects.toThrow(SimulationDeadlockError);
     await expect(run).rejects.toThrow(
       "nothing is left to happen at 20 ms, after 2 events, and the run still waits: for a " +
-        "promise nobody will settle, or for the real world. Hosts: a, b; open exchanges: 0; seed 3",
+        "promise that never settles, or for the real world. Hosts: a, b; open exchanges: 0; seed 3",
     );
   });
 
@@ -102,7 +102,7 @@ describe("virtual time", () => {
     expect(happened).toEqual([]);
   });
 
-  test("a rejection nobody handles fails the run, even in its last moment", async () => {
+  test("an unhandled rejection fails the run, even in its last moment", async () => {
     const early = simulate({ seed: 1 }, async (simulation) => {
       void Promise.reject(new Error("unhandled"));
       await simulation.sleep(1000);
@@ -124,22 +124,22 @@ describe("virtual time", () => {
     await expect(run).rejects.toThrow("thrown in a timer");
   });
 
-  test("progress is told with the guard lifted, while virtual time stands still", async () => {
-    const told: { nowMs: number; real: boolean }[] = [];
+  test("progress is reported with the guard lifted, while virtual time stands still", async () => {
+    const events: { nowMs: number; real: boolean }[] = [];
     await simulate(
       {
         seed: 1,
         progressEveryEvents: 4,
         onProgress: async ({ nowMs }) => {
           await new Promise((resolve) => setTimeout(resolve, 1));
-          told.push({ nowMs, real: Date.now() > 0 });
+          events.push({ nowMs, real: Date.now() > 0 });
         },
       },
       async (simulation) => {
         for (let turn = 0; turn < 10; turn++) await simulation.sleep(100);
       },
     );
-    expect(told).toEqual([
+    expect(events).toEqual([
       { nowMs: 300, real: true },
       { nowMs: 700, real: true },
     ]);
@@ -182,7 +182,7 @@ describe("a simulated host", () => {
     ]);
   });
 
-  test("when it crashes, its code never runs on; it starts anew with its files", async () => {
+  test("when it crashes, its code never runs on; it restarts with its files", async () => {
     const seen = await simulate({ seed: 1 }, async (simulation) => {
       const events: string[] = [];
       const before = simulation.host("a");

@@ -9,7 +9,7 @@ import type { Latency } from "./network/link.ts";
 import { catchRejections } from "./rejections.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { FileTree, SimulatedFiles } from "./simulated-files.ts";
-import { LogBook, type LogLine } from "./simulated-log.ts";
+import { type LogLine, SimulatedLogs } from "./simulated-log.ts";
 import { SimulatedNames } from "./simulated-names.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
 import { type SimulatedHost, SimulatedProcess } from "./simulated-process.ts";
@@ -28,7 +28,7 @@ export interface SimulationOptions {
   readonly latency?: Latency;
   /** Keeps the newest entries of the trace readable, to find where two runs part. */
   readonly recordLast?: number;
-  /** Called now and then with the guard lifted: here the real world may be told. */
+  /** Called now and then with the guard lifted: here the real world may be used. */
   readonly onProgress?: (progress: Progress) => void | Promise<void>;
   /** Ends the run at once when it aborts, with its reason, whatever is under way. */
   readonly signal?: AbortSignal;
@@ -42,7 +42,7 @@ export interface HostOptions {
 }
 
 export interface CrashOptions {
-  /** The machine is gone as well: nobody tells its peers, and they find out by keep-alive. */
+  /** The machine is gone as well: its peers get no sign, and notice it by keep-alive. */
   readonly vanish?: boolean;
 }
 
@@ -88,7 +88,7 @@ export class Simulation {
   readonly random: Random;
   readonly #seed: number;
   readonly #time: VirtualTime;
-  readonly #logBook: LogBook;
+  readonly #logs: SimulatedLogs;
   readonly #hosts = new Map<string, SimulatedHost>();
   /** The main process of each host that runs, with its environment. */
   readonly #running = new Map<string, { process: SimulatedProcess; environment: Environment }>();
@@ -112,7 +112,7 @@ export class Simulation {
     });
     const time = this.#time;
     const trace = this.trace;
-    this.#logBook = new LogBook({ time, trace });
+    this.#logs = new SimulatedLogs({ time, trace });
     this.network = new SimulatedNetwork({ time, trace, seed, ...(latency && { latency }) });
     this.random = this.#stream("the simulation", -1);
   }
@@ -139,8 +139,8 @@ export class Simulation {
   }
 
   /**
-   * The environment of a machine's main process. The same name gives the same environment until
-   * the machine crashes; after that it starts anew, with the files it had.
+   * The environment of a machine's main process. The same name gives the same environment until the
+   * machine crashes; after that it restarts, with the files it had.
    */
   host(name: string, options: HostOptions = {}): Environment {
     const host = this.#host(name);
@@ -189,7 +189,7 @@ export class Simulation {
 
   /** The newest log lines of all machines, oldest first. */
   logLines(): readonly LogLine[] {
-    return this.#logBook.lines();
+    return this.#logs.lines();
   }
 
   /** Ends the run with this error. */
@@ -225,7 +225,7 @@ export class Simulation {
     variables: Readonly<Record<string, string | undefined>>,
   ): Environment {
     const time = this.#time;
-    const log = this.#logBook.logOf(process);
+    const log = this.#logs.logOf(process);
     const timers = new SimulatedTimers({ time, process });
     const environment: Environment = {
       clock: simulatedClock(time, process),
@@ -257,7 +257,7 @@ export class Simulation {
     const hosts = [...this.#running.keys()].join(", ") || "none";
     return (
       `nothing is left to happen at ${this.now()} ms, after ${this.events} events, and the run ` +
-      `still waits: for a promise nobody will settle, or for the real world. Hosts: ${hosts}; ` +
+      `still waits: for a promise that never settles, or for the real world. Hosts: ${hosts}; ` +
       `open exchanges: ${this.network.openExchanges()}; seed ${this.#seed}`
     );
   }

@@ -1,5 +1,5 @@
-// What became of the journeys that were to be kept, for Prometheus: a history that cannot be written
-// is noticed before somebody needs it.
+// Counters of kept journeys for Prometheus: a history that cannot be written is noticed before it
+// is needed.
 import { Counter } from "prom-client";
 import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
 

@@ -48,7 +48,7 @@ export function createInstruments(registry: Registry, more: readonly "service"[]
     clusters: new LabelBound(clustersMax),
     /** Places whose series exist; they must not be made twice, for that would set them to zero. */
     begun: new Map<string, Place>(),
-    /** Hops that have histograms; the others may have nobody who reports them. */
+    /** Hops that have histograms; the others may have no source. */
     measuredHops: new Set<Hop>(["pod", "published"]),
     lag: new Histogram({
       name: "lockstep_journey_lag_seconds",
@@ -139,7 +139,7 @@ interface ShownHop {
   readonly direction: Direction;
 }
 
-/** Hops that somebody reports: where nothing is pending there, the age is zero and not unknown. */
+/** Hops with a source: if nothing is pending there, the age is zero and not unknown. */
 class ShownHops {
   readonly #byKey = new Map<string, ShownHop>();
 

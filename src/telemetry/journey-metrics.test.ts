@@ -134,7 +134,7 @@ test("stuck and ended changes are counted from zero, so that the first one is an
   `);
 });
 
-test("lags are counted from zero too, and of a hop that nobody reports not at all", async () => {
+test("lags are counted from zero too, and of a hop without a source not at all", async () => {
   const { say, follow, registry } = world();
   follow("east", "shop/web");
   say(0, pod, "join", "1");
@@ -295,7 +295,7 @@ test("the hundred and first cluster shares a label with those after it", async (
   `);
 });
 
-test("a change of which no cluster has told is of an unknown one, and so is its lag", async () => {
+test("a change that no cluster reported has an unknown cluster, and so has its lag", async () => {
   const { journeys, lines } = world();
   const witness = { hop: "routed", name: "proxy-1" } as const;
   const endpoint = { service: "shop/web", address: "10.0.0.1", port: 80 };

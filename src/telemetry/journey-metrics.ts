@@ -126,7 +126,7 @@ export class JourneyMetrics {
     requests.inc({ cluster, result: "failed" }, traffic.failed);
   }
 
-  /** A watch that is refused and never was allowed is not stale: it is a hop that nobody reports. */
+  /** A watch that is refused and never was allowed is not stale: its hop has no source. */
   #agesOf({ cluster: named, watches }: MeasuredCluster): readonly WatchAge[] {
     const now = this.#clock.monotonicMs();
     const cluster = this.#clusterOf(named);
@@ -148,7 +148,7 @@ export class JourneyMetrics {
     return { ...place, direction };
   }
 
-  /** A proxy may tell of an address that no cluster has told of. */
+  /** A proxy may report an address that no cluster has reported. */
   #clusterOf(named: string): string {
     return named === "" ? unknownCluster : this.#instruments.clusters.of(named);
   }
@@ -161,8 +161,8 @@ export class JourneyMetrics {
   }
 
   /**
-   * What appears with its first count hides that count from `rate()` and `increase()`, so all of a
-   * place exists from when it is first heard of.
+   * A series that appears with its first count hides that count from `rate()` and `increase()`. So
+   * all series of a place exist from its first report.
    */
   #begin(place: Place): void {
     const { stuck, over, begun, measuredHops } = this.#instruments;
@@ -195,7 +195,7 @@ export class JourneyMetrics {
     }
   }
 
-  /** Not before an access log has told of some: none that failed is not the same as none known. */
+  /** Not before an access log has reported some: zero failures differ from an unknown number. */
   #beginRequests({ cluster }: Place): void {
     for (const result of requestResults) this.#instruments.requests.inc({ cluster, result }, 0);
   }

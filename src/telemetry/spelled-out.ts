@@ -1,6 +1,6 @@
-// What a listener answers, fit for the terminal of whoever asks with curl: names of objects may hold
-// characters by which a terminal is moved, coloured or cleared. Each is spelled out as its format has
-// it, so that programs read the same as before or, where the format has no way, its code.
+// A listener's answers, made safe for a terminal with curl: names of objects may hold characters
+// that move, colour or clear a terminal. Each is escaped as its format allows, so that programs
+// read the same as before; if the format has no escape, its code is shown.
 
 /** Controls, marks of direction and other ends of lines; lines themselves end as they did. */
 const hidden = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;

@@ -42,14 +42,14 @@ async function answers(
 }
 
 test("it says that it lives, whether it is ready, and what it has counted", async () => {
-  const ready = { problem: undefined, notes: ["west\u001b[2J is not heard"] };
+  const ready = { problem: undefined, notes: ["west\u001b[2J does not answer"] };
   const asked = ["/healthz", "/readyz", "/metrics"].map((path) => ["GET", path] as const);
   expect(await answers(ready, ...asked)).toMatchInlineSnapshot(`
     [
       "200 text/plain; charset=utf-8: ok
     ",
       "200 text/plain; charset=utf-8: ok
-    west\\u{1b}[2J is not heard
+    west\\u{1b}[2J does not answer
     ",
       "200 text/plain; version=0.0.4; charset=utf-8: # HELP seen_total Seen.
     # TYPE seen_total counter
@@ -60,10 +60,10 @@ test("it says that it lives, whether it is ready, and what it has counted", asyn
 });
 
 test("not ready is 503 with the reason first", async () => {
-  const waiting = { problem: "no cluster has been heard yet", notes: ["east is connecting"] };
+  const waiting = { problem: "no cluster has answered yet", notes: ["east is connecting"] };
   expect(await answers(waiting, ["GET", "/readyz"])).toMatchInlineSnapshot(`
     [
-      "503 text/plain; charset=utf-8: no cluster has been heard yet
+      "503 text/plain; charset=utf-8: no cluster has answered yet
     east is connecting
     ",
     ]

@@ -1,5 +1,5 @@
-// A small listener beside a long-running command, on loopback unless told otherwise: whether it lives,
-// whether it is ready and what it has counted. Commands that have more to say add pages.
+// A small listener beside a long-running command, by default on loopback: health, readiness and
+// metrics. Commands add further pages.
 import type { Registry } from "prom-client";
 import type { ExchangeHandler, Listener, Network } from "../environment/network.ts";
 import { spelledOut } from "./spelled-out.ts";
@@ -26,7 +26,7 @@ export interface ShownReadiness {
 
 export interface StatusPage {
   readonly path: string;
-  /** What may stand behind the path, as a person is told: `?after=N`. */
+  /** The query behind the path, as shown to people: `?after=N`. */
   readonly query?: string;
   readonly answer: (query: URLSearchParams) => StatusAnswer | Promise<StatusAnswer>;
 }
@@ -59,8 +59,8 @@ const otherName =
 const addressPattern = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d+)?$/;
 
 /**
- * A page in somebody's browser can let its own name lead here and read what is answered; it cannot
- * do so with an address, nor with localhost. What names no host is no browser.
+ * A web page can let its own host name lead here and read the answers; it cannot do so with an
+ * address, nor with localhost. A request without a host is not from a browser.
  */
 function isOurName(
   header: string | readonly string[] | undefined,

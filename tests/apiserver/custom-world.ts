@@ -1,4 +1,4 @@
-// Definitions of our own writing, and how to make them in a simulated world.
+// A definition for tests, and its installation in a simulated world.
 import type { ApiWorld } from "./api-world.ts";
 
 type Json = Record<string, unknown>;
@@ -6,7 +6,7 @@ type Json = Record<string, unknown>;
 export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const shops = "/apis/example.com/v1/namespaces/default/shops";
 
-/** Longer than a new definition is spared: its objects can be created at once after that. */
+/** Longer than the delay of a new definition: then objects are created without one. */
 const settleMs = 3000;
 
 const spec = {
@@ -26,7 +26,7 @@ export interface DefinitionChange {
   readonly schema?: Json;
 }
 
-/** A namespaced kind Shop with a spec and a status, or what `change` makes of it. */
+/** A namespaced kind Shop with a spec and a status; `change` replaces parts of it. */
 export function shopDefinition(change: DefinitionChange = {}): Json {
   const names = { plural: "shops", kind: "Shop", ...change.names };
   const properties = { spec: change.schema ?? spec, status: { type: "object", properties: {} } };

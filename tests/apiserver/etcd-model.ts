@@ -81,7 +81,7 @@ export class EtcdModel {
     this.#listener = await this.#environment.network.listen(at, (one) => this.#serve(one));
   }
 
-  /** Gone, with all its connections; what it has is kept. */
+  /** Gone, with all its connections; its data is kept. */
   async stop(): Promise<void> {
     this.#watchers.clear();
     await this.#listener?.close();
@@ -212,7 +212,7 @@ export class EtcdModel {
     }
     this.#watchers.delete(writer);
     writer.write(Buffer.from(line.slice(0, cutAt)));
-    // What is on its way arrives before the end does.
+    // Data in transit arrives before the end does.
     this.#environment.timers.after(5, () => writer.abort());
   }
 

@@ -14,7 +14,7 @@ export interface SimulatedServer {
   readonly metrics: Registry;
 }
 
-/** What is needed of a simulation. */
+/** The part of a simulation that is needed. */
 export interface World {
   host(name: string): Environment;
   sleep(ms: number): Promise<void>;
@@ -74,7 +74,7 @@ interface PodFields {
   readonly note: string;
 }
 
-/** What a label selector `app=…` would be. */
+/** The label selector `app=…`. */
 export function hasApp(app: string): (object: KubeObject) => boolean {
   return (object) => object.metadata.labels?.["app"] === app;
 }

@@ -1,5 +1,5 @@
-// A client of a watch that reads as fast or as slowly as told, and keeps what it got. It stands
-// where the environment's network would.
+// A client of a watch that reads as fast or as slowly as a test asks, and keeps what it got. It
+// takes the place of the environment's network.
 
 import { ApiError } from "../../src/apiserver/api-error.ts";
 import type { ResourceStore } from "../../src/apiserver/listwatch/resource-store.ts";
@@ -23,7 +23,7 @@ export class WatchRecording implements BodyWriter {
   /** Whether bytes pile up at the server. */
   reading = true;
   ending: "end" | "abort" | undefined;
-  /** What the watch threw instead of streaming. */
+  /** The error that the watch threw instead of streaming. */
   refusal: unknown;
   writes = 0;
   pendingBytes = 0;

@@ -1,5 +1,5 @@
-// `lockstep record` beside a cluster that releases, killed in the middle and started again, with another
-// cluster that never answers: what it wrote is compared with the ledger.
+// `lockstep record` beside a cluster that releases, killed in the middle and started again, with
+// another cluster that never answers: the recording is compared with the ledger.
 import { describe, expect } from "vitest";
 import { Evidence } from "../../src/blame/evidence.ts";
 import { standingAt } from "../../src/blame/pod-life.ts";

@@ -25,7 +25,7 @@ export const kubeconfig = JSON.stringify({
 
 export interface Asked {
   readonly args: readonly string[];
-  /** What happens meanwhile; the command is told to stop when it is over. */
+  /** Runs beside the command, which is asked to stop when it is over. */
   readonly meanwhile?: (world: ObserverWorld) => Promise<void>;
   readonly screen?: { readonly columns: number; readonly rows: number };
 }

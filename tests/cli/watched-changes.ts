@@ -1,7 +1,7 @@
 // Changes and clusters as the tests of the view need them.
 
-import type { Picture } from "../../src/cli/commands/watch/picture.ts";
-import { WatchTally } from "../../src/cli/commands/watch/watch-tally.ts";
+import { WatchTally } from "../../src/cli/commands/watch/tally.ts";
+import type { Picture } from "../../src/cli/commands/watch/view.ts";
 import { paintFor } from "../../src/cli/terminal/paint.ts";
 import type { MonotonicMs, WallMs } from "../../src/environment/clock.ts";
 import type { ClusterState, ClusterStatus } from "../../src/observe/cluster-status.ts";

@@ -59,7 +59,7 @@ describe.runIf(isThorough(process.env))("Endpoints that cannot be written", () =
       source: { component: "endpoint-controller" },
     },
   ];
-  const told = { "POST events": 1, "PATCH events": 15 };
+  const eventWrites = { "POST events": 1, "PATCH events": 15 };
 
   test.each<[ProfileName, Failing]>([
     [
@@ -77,7 +77,7 @@ describe.runIf(isThorough(process.env))("Endpoints that cannot be written", () =
     [
       "1.17.3",
       {
-        asked: { "PUT endpoints": 16, ...told },
+        asked: { "PUT endpoints": 16, ...eventWrites },
         lines: {
           [`I endpoints_controller.go:340] Error syncing endpoints for service "default/b0", ` +
             `retrying. Error: ${err}`]: 15,
@@ -93,7 +93,7 @@ describe.runIf(isThorough(process.env))("Endpoints that cannot be written", () =
     [
       "1.33",
       {
-        asked: { "PUT endpoints": 16, ...told },
+        asked: { "PUT endpoints": 16, ...eventWrites },
         lines: {
           [`I endpoints_controller.go:334] "Error syncing endpoints, retrying" ` +
             `logger="endpoints-controller" service="default/b0" err="${err}"`]: 15,

@@ -45,7 +45,7 @@ const anyPods = fc
 /** Each tries a whole service with its pods. */
 const numRuns = 40;
 
-/** What this version's bug says of an object that is as it should be. */
+/** Whether this version's bug writes an object that is correct. */
 function isWrittenAgain(
   profile: ProfileName,
   { headless, empty }: { readonly headless: boolean; readonly empty: boolean },

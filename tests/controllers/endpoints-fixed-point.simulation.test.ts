@@ -52,7 +52,7 @@ function chosen<T>(random: Random, ...values: readonly T[]): T | undefined {
   return values[randomInt(random, values.length)];
 }
 
-/** Something happens to one of three services or of four pods; what cannot be is refused. */
+/** A random step for one of three services or of four pods; impossible ones are refused. */
 async function anyStep(world: EndpointsWorld, random: Random): Promise<void> {
   const { call } = world;
   const service = `services/s${randomInt(random, 3)}`;
@@ -70,7 +70,7 @@ async function anyStep(world: EndpointsWorld, random: Random): Promise<void> {
     flip,
     flip,
     () => status({ podIP, podIPs: [{ ip: podIP }] }),
-    // What a kubelet says of a pod that has ended.
+    // The status that a kubelet writes for a pod that has ended.
     () => status({ phase: "Failed", ...readiness("False") }),
     () => patch(pod, { metadata: { labels: { app } } }),
     () => patch(pod, { metadata: { annotations: { touched: app } } }),
@@ -125,7 +125,7 @@ function nameIn(path: string): string {
   return path.slice(path.indexOf("/") + 1);
 }
 
-/** What the rules make of the services and pods the server has. */
+/** The result of the rules for the services and pods of the server. */
 async function wanted({ call }: EndpointsWorld, profile: ProfileName) {
   const itemsOf = async (resource: string) =>
     listAt((await call("GET", `${namespacePath}/${resource}`)).json, "items");
@@ -163,7 +163,10 @@ async function wrong(
   return [...found, ...published.keys()];
 }
 
-/** What traffic is sent to. The rest, such as versions of pods that were touched, may be late. */
+/**
+ * The addresses that get traffic. The rest, such as versions of pods that were touched, may be
+ * late.
+ */
 function readyAddresses(subsets: unknown): unknown {
   return listAt({ subsets }, "subsets").flatMap((subset) =>
     listAt(subset, "addresses").map((address) => textAt(address, "ip")),

@@ -13,10 +13,10 @@ import {
 
 const trigger = "endpoints.kubernetes.io/last-change-trigger-time";
 
-/** What workers have in hand at the start is worked on twice; one worker has the first service. */
+/** Keys that workers hold at the start are processed twice; one worker has the first service. */
 const oneWorker = { "concurrent-endpoint-syncs": 1 };
 
-/** What was asked for and how many objects changed since the last time. */
+/** The requests and the number of changed objects since the last call. */
 async function cost(world: EndpointsWorld): Promise<string> {
   const asked = Object.entries(world.requests()).map(([what, count]) => `${count} ${what}`);
   return `${asked.sort().join(", ") || "nothing"}; ${await world.changed()} changed`;
@@ -106,7 +106,8 @@ describe.runIf(isThorough(process.env))(
         await world.untilResynced();
         await cost(world);
         await world.restart();
-        // Of five workers one had nothing to do; what the others had got its trigger time and lost it.
+        // One of five workers had nothing to do; the services of the others got a trigger time and
+        // lost it.
         expect(await cost(world)).toBe("12 PUT endpoints; 8 changed");
         await world.untilResynced();
         expect(await cost(world)).toBe("8 PUT endpoints; 4 changed");

@@ -1,5 +1,5 @@
-// One Endpoints controller of some version before an API server in virtual time, and a count of
-// what it asked for. Nobody else writes, so whatever changes is its doing.
+// One Endpoints controller of some version before an API server in virtual time, and a count of its
+// requests. There is no other writer, so every change is its own.
 import { Registry } from "prom-client";
 import { listAt, textAt } from "../../src/apiserver/kinds/fields.ts";
 import { Klog } from "../../src/components/klog.ts";

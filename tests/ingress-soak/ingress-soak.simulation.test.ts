@@ -1,9 +1,8 @@
 // The whole ingress from many seeds: clusters, kubelets and controllers of the lab, Lockstep's loop
-// and pusher, the twin of the proxy, and a plan of what goes wrong. What must hold is in
-// `soak-judge.ts`: no request goes to an endpoint that a fresh source, or the slices while
-// pods are stale, knew to be dead, or that just failed while others had not; none is lost that
-// somebody could have served; no service loses most of its live endpoints on one witness; and in the
-// end all is right.
+// and pusher, the twin of the proxy, and a fault plan. The properties are in `soak-judge.ts`. No
+// request goes to an endpoint that a fresh source, or the slices while pods are stale, knew to be
+// dead, or that just failed while others had not. No request is lost that a pod could have served.
+// No service loses most of its live endpoints on one witness. In the end everything is right.
 import { expect } from "vitest";
 import { forEachSeed, isThorough } from "../../src/simulation/seeds.ts";
 import type { SoakTheme } from "./soak-plan.ts";

@@ -1,12 +1,14 @@
-// What a cluster's API has said of each pod, and since when, as the storage itself tells it. No
-// fault of a network or of a watch touches this: it is what a source in perfect order would know.
+// The state of each pod in a cluster's API, and since when, from the storage itself. Faults of
+// networks and watches do not affect this: it is the knowledge of a perfect source.
 
 import { podKind as storedPods } from "../../src/apiserver/kinds/pod.ts";
 import { decodeRecord } from "../../src/apiserver/listwatch/encoded-object.ts";
 import type { Storage, StoredRecord } from "../../src/apiserver/storage/storage.ts";
 import { podKind } from "../../src/kube/kinds/pod.ts";
 
-/** `doubtful`: somebody else than its kubelet marked it unready while its containers are ready. */
+/**
+ * `doubtful`: marked as unready by another writer than its kubelet, while its containers are ready.
+ */
 export type PodStanding = "coming" | "ready" | "doubtful" | "leaving";
 
 export interface PodRecord {

@@ -1,6 +1,6 @@
 // One small cluster in virtual time: an API server that crashes and comes back on its storage,
 // nodes with real kubelets whose pods are real listeners, the controllers that publish endpoints
-// and give up nodes, and somebody who operates it.
+// and mark lost nodes, and an operator.
 
 import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import { Klog } from "../../src/components/klog.ts";
@@ -32,7 +32,7 @@ export type OnTerm = "exit" | "drain" | "ignore";
 export const podPort = 8080;
 export const servicePort = 80;
 
-/** Who asks the API server, and by what name faults choose them. */
+/** The clients of the API server; faults select them by these names. */
 export const clientNames = ["operator", "kubelet", "controllers", "lockstep"] as const;
 
 const namespaced = "/api/v1/namespaces/default";
@@ -132,7 +132,7 @@ export class SoakCluster {
     await this.#client().request({ ...request, deadlineMs: requestDeadlineMs });
   }
 
-  /** Somebody who is wrong says that the pod is not ready. */
+  /** A wrong writer marks the pod as not ready. */
   async slander({ name }: PodRecord): Promise<void> {
     const conditions = ["Ready", "ContainersReady"].map((type) => ({ type, status: "False" }));
     await this.#client().request({
@@ -145,7 +145,7 @@ export class SoakCluster {
     });
   }
 
-  /** Whoever hands out addresses takes these for free, whatever the API says of their pods. */
+  /** The address allocator treats these as free, although their pods still have them in the API. */
   freeAddresses(pods: readonly PodRecord[]): void {
     for (const { address } of pods) if (address !== "") this.#addresses.release(address);
   }
@@ -173,7 +173,7 @@ export class SoakCluster {
       const parts = { client, cluster: name, node, addresses, ledger, logs };
       const kubelet = new Kubelet({ ...environment, ...parts });
       this.kubelets.set(node, kubelet);
-      // A kubelet whose machine is gone never ends, so nobody waits for it.
+      // The kubelet of a lost machine never ends, so it is not awaited.
       void kubelet.run(this.#stop.signal);
     }
   }

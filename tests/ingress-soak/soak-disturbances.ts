@@ -1,6 +1,6 @@
-// Which clusters Lockstep may not hear of right now, because a fault is in the way, and since when
-// nothing is. What Lockstep must know is counted from there. Some faults are in the way of pods
-// alone: then it must know what the published endpoints say.
+// The clusters whose events a fault keeps from Lockstep now, and since when there is no such fault.
+// The bounds for Lockstep's knowledge count from there. Some faults affect pods alone: then it must
+// know the published endpoints.
 import type { Fault } from "../../src/simulation/faults.ts";
 
 export type Effect = Pick<Fault, "describe" | "begin" | "end">;
@@ -38,13 +38,13 @@ export class Disturbances {
     return Math.max(all.quietSinceMs, pods.quietSinceMs);
   }
 
-  /** Since when nothing disturbs more than what is heard of pods; infinite while something does. */
+  /** Since when at most the pod events are disturbed; infinite while more is. */
   slicesQuietSinceMs(cluster: string): number {
     return this.#of(cluster).all.quietSinceMs;
   }
 
   /** When the last fault began that is in the way of pods; infinite while none is. */
-  podsUnheardSinceMs(cluster: string): number {
+  podsSilentSinceMs(cluster: string): number {
     const { pods } = this.#of(cluster);
     return pods.count > 0 ? pods.begunMs : Number.POSITIVE_INFINITY;
   }

@@ -1,5 +1,5 @@
-// What the judge may look at, and the bounds it judges by. They are in virtual time and come from
-// the constants of the parts they add up.
+// The facts for the judge, and its bounds. They are in virtual time and add up the constants of the
+// parts.
 import type { MonotonicMs } from "../../src/environment/clock.ts";
 import type { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import { backoffMaxMs } from "../../src/kube/reflector/backoff.ts";
@@ -14,16 +14,16 @@ export interface SoakFacts {
   readonly ledger: Ledger;
   readonly recordOf: (uid: string) => PodRecord | undefined;
   readonly recordsOf: (service: string) => readonly PodRecord[];
-  /** What Lockstep knows and has decided; undefined while it does not run. */
+  /** The running loop; undefined while Lockstep does not run. */
   readonly loop: () => IngressLoop | undefined;
   /** The proxy can reach the pod, if it lives. */
   readonly isReachable: (record: PodRecord) => boolean;
-  /** Since when nothing disturbs what Lockstep hears of a cluster; infinite while something does. */
+  /** Since when the events of a cluster are undisturbed; infinite while they are not. */
   readonly quietSinceMs: (cluster: string) => number;
-  /** Since when nothing but what it hears of pods may be disturbed; infinite while something is. */
+  /** Since when at most the pod events are disturbed; infinite while more is. */
   readonly slicesQuietSinceMs: (cluster: string) => number;
-  /** When it last was that a fault began to keep all word of pods from it; infinite while none does. */
-  readonly podsUnheardSinceMs: (cluster: string) => number;
+  /** When a fault last began to block all pod events; infinite while none does. */
+  readonly podsSilentSinceMs: (cluster: string) => number;
   /** Since when the pod watch of a cluster has been fresh, by its own word; infinite while not. */
   readonly freshSinceMs: (cluster: string) => number;
   /** Since when its pod watch is stale, by its own word; infinite while not. */
@@ -32,7 +32,7 @@ export interface SoakFacts {
   readonly slicesFreshSinceMs: (cluster: string) => number;
 }
 
-/** What the judge reads of an endpoint in a truth table. */
+/** The part of an endpoint's row that the judge reads. */
 export interface Row {
   readonly cluster: string;
   readonly podUid?: string;
@@ -45,8 +45,8 @@ export interface Row {
   readonly published: string;
 }
 
-/** Some messages of the network, a decision and a push: what a leave takes from API to proxy. */
-export const heardMs = 50;
+/** Some messages of the network, a decision and a push: the time of a removal from API to proxy. */
+export const reactionMs = 50;
 
 /** After a disturbance: the longest pause of a watch that failed, a list, and the look at it. */
 export const recoveredMs = backoffMaxMs + 10_000 + freshnessCheckMs;

@@ -17,7 +17,7 @@ export interface SoakIngressOptions {
   /** Where pods run; the Ingresses are in the first. */
   readonly clusters: () => readonly SoakCluster[];
   readonly onTruth: (change: TruthChange) => void;
-  /** The proxy's way to the pods, for whoever counts its tries. */
+  /** The proxy's network to the pods, for a count of its tries. */
   readonly watched: (network: Network) => Network;
 }
 
@@ -42,7 +42,6 @@ export class SoakIngress {
     simulation.registerProgram(programs.proxy, ({ environment }) => this.#serve(environment));
   }
 
-  /** What Lockstep knows and has decided; undefined while it does not run. */
   get loop(): IngressLoop | undefined {
     return this.#loop;
   }

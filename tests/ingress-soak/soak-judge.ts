@@ -1,19 +1,19 @@
-// Judges every try of the proxy, every answer and every decision by what was really true (the
-// ledger), what the API had said (the records) and what Lockstep itself had heard.
+// Judges every try of the proxy, every answer and every decision by the real events (the ledger),
+// the API's state (the records) and Lockstep's own knowledge.
 import { freshnessCheckMs } from "../../src/sources/cluster-source.ts";
 import { probeTimeoutMs } from "../../src/sources/probe-once.ts";
 import { probeEveryMs } from "../../src/sources/probes.ts";
 import type { PodRecord } from "./pod-records.ts";
 import {
-  heardMs,
   isRoutedRow,
   lives,
   monotonic,
   type Row,
+  reactionMs,
   rowsOf,
   type SoakFacts,
 } from "./soak-facts.ts";
-import { SoakHearing } from "./soak-hearing.ts";
+import { SoakKnowledge } from "./soak-knowledge.ts";
 import { SoakMassRemoval } from "./soak-mass-removal.ts";
 import { SoakSuspects } from "./soak-suspects.ts";
 
@@ -24,7 +24,7 @@ export interface SoakRequest {
   readonly ableBefore: ReadonlySet<string>;
 }
 
-/** What holds an endpoint that nobody but a probe can judge: two misses, and the wait between. */
+/** How long an endpoint is held that only a probe can judge: two misses, and the wait between. */
 const probedMs = 2 * (probeTimeoutMs + probeEveryMs);
 
 /** As often is one request tried (proxy/nginx.conf). */
@@ -32,7 +32,7 @@ const mostTries = 3;
 
 export class SoakJudge {
   readonly #facts: SoakFacts;
-  readonly #hearing: SoakHearing;
+  readonly #knowledge: SoakKnowledge;
   readonly #suspects: SoakSuspects;
   readonly #massRemoval: SoakMassRemoval;
   readonly violations: string[] = [];
@@ -44,7 +44,7 @@ export class SoakJudge {
 
   constructor(facts: SoakFacts) {
     this.#facts = facts;
-    this.#hearing = new SoakHearing(facts);
+    this.#knowledge = new SoakKnowledge(facts);
     this.#suspects = new SoakSuspects(facts.now);
     this.#massRemoval = new SoakMassRemoval(facts);
   }
@@ -72,7 +72,7 @@ export class SoakJudge {
     this.#suspects.unreached(service, address, triedMs);
   }
 
-  /** The proxy is told everything anew. */
+  /** The proxy gets the whole state again. */
   forgotSuspects(): void {
     this.#suspects.forgetAll();
   }
@@ -94,10 +94,10 @@ export class SoakJudge {
   decided(service: string, before: readonly Row[], after: readonly Row[]): void {
     this.#decidedMs.set(service, this.#facts.now());
     this.#suspects.decided(service, before, after);
-    this.#hearing.decided(after);
+    this.#knowledge.decided(after);
     this.#massRemoval.decided(before, after);
-    // A watch that comes back tells what happened meanwhile in one go: what counts is its end.
-    this.#facts.later(heardMs, () => {
+    // A watch that comes back delivers all missed events at once: only the final state counts.
+    this.#facts.later(reactionMs, () => {
       for (const lost of this.#massRemoval.lostAtOnce(service)) {
         const names = lost.map(({ podName }) => podName).join(", ");
         this.#fail(`${service} lost ${names} at once, all alive, on one witness`);
@@ -131,8 +131,8 @@ export class SoakJudge {
     }
     if (!loop()?.isReady) return;
     const row = rowsOf(this.#facts, service).find(({ podUid }) => podUid === record.uid);
-    const boundMs = row?.state === "held" ? probedMs : heardMs;
-    const knownMs = this.#hearing.knownToLeaveMs(record);
+    const boundMs = row?.state === "held" ? probedMs : reactionMs;
+    const knownMs = this.#knowledge.knownToLeaveMs(record);
     const sinceMs = Math.max(Number(spell.until), knownMs);
     if (now() - sinceMs <= boundMs) return;
     if (this.#better(service, tries, address, isOwnRight).length === 0) return;
@@ -144,20 +144,21 @@ export class SoakJudge {
     );
   }
 
-  /** A pod of another service has the address: whoever asks there gets the wrong program's answer. */
+  /** A pod of another service has the address: a request there gets the wrong program's answer. */
   #judgeOwner(service: string, address: string): void {
     const { ledger, recordOf, freshSinceMs, now, loop } = this.#facts;
     const owner = recordOf(ledger.ownerAt(address, monotonic(now())) ?? "");
     if (owner === undefined || owner.service === service || !loop()?.isReady) return;
-    const heard = this.#hearing.podHeardOf(owner);
-    const isOwner = heard?.pod.podIP === address && heard.pod.ready === "True";
-    if (!isOwner || heard.pod.metadata.deletionTimestamp !== undefined) return;
-    // When a pod got ready is known to the second: of two of the same second nobody knows the later.
-    const { containersReadyTransitionTime: readyAt } = heard.pod;
+    const seen = this.#knowledge.knownPod(owner);
+    const isOwner = seen?.pod.podIP === address && seen.pod.ready === "True";
+    if (!isOwner || seen.pod.metadata.deletionTimestamp !== undefined) return;
+    // The time of readiness has whole seconds: of two pods of the same second, the later one is
+    // unknown.
+    const { containersReadyTransitionTime: readyAt } = seen.pod;
     const rivals = rowsOf(this.#facts, service).filter((row) => row.address === address);
-    if (rivals.some(({ podUid = "" }) => this.#hearing.readyAt(podUid) === readyAt)) return;
-    const knownMs = Math.max(heard.atMs, freshSinceMs(owner.cluster) + 2 * freshnessCheckMs);
-    if (now() - knownMs <= heardMs) return;
+    if (rivals.some(({ podUid = "" }) => this.#knowledge.readyAt(podUid) === readyAt)) return;
+    const knownMs = Math.max(seen.atMs, freshSinceMs(owner.cluster) + 2 * freshnessCheckMs);
+    if (now() - knownMs <= reactionMs) return;
     const sinceMs = Math.round(now() - knownMs);
     this.#fail(`${service} tried ${address}, known as that of ${owner.name} for ${sinceMs} ms`);
   }
@@ -170,7 +171,7 @@ export class SoakJudge {
     chosen: (row: Row) => boolean,
   ): readonly string[] {
     // The proxy may not have the newest yet.
-    if (this.#facts.now() - (this.#decidedMs.get(service) ?? 0) < heardMs) return [];
+    if (this.#facts.now() - (this.#decidedMs.get(service) ?? 0) < reactionMs) return [];
     return rowsOf(this.#facts, service)
       .filter(chosen)
       .flatMap(({ podUid = "" }) => {
@@ -182,8 +183,8 @@ export class SoakJudge {
   }
 
   /**
-   * Pods that would answer and of which Lockstep has heard nothing else, be it from slices that alone
-   * are heard, whatever it made of it. Of a cluster that is heard of for the first time nothing is decided before its watches are looked at.
+   * Pods that would answer, and about which Lockstep has no contrary information, from pods or from
+   * slices alone. For a new cluster nothing is decided before its watches are checked.
    */
   #able(service: string): readonly PodRecord[] {
     return this.#facts
@@ -192,11 +193,11 @@ export class SoakJudge {
       .filter((record) => {
         const { isServing, standing, sinceMs, cluster } = record;
         const nowMs = this.#facts.now();
-        const told = Math.max(sinceMs, this.#hearing.inStepMs(cluster));
-        if (!isServing) return standing === "doubtful" && nowMs - told > heardMs;
-        const { pod, atMs = 0 } = this.#hearing.podHeardOf(record) ?? {};
-        const heardAt = pod?.ready === "True" ? atMs : this.#hearing.publishedReadyMs(record);
-        return nowMs - heardAt > freshnessCheckMs + heardMs;
+        const knownMs = Math.max(sinceMs, this.#knowledge.inStepMs(cluster));
+        if (!isServing) return standing === "doubtful" && nowMs - knownMs > reactionMs;
+        const { pod, atMs = 0 } = this.#knowledge.knownPod(record) ?? {};
+        const seenAt = pod?.ready === "True" ? atMs : this.#knowledge.publishedReadyMs(record);
+        return nowMs - seenAt > freshnessCheckMs + reactionMs;
       });
   }
 

@@ -2,7 +2,7 @@
 // are published, because its pod watch alone said so.
 import { isRoutedRow, lives, type Row, rowsOf, type SoakFacts } from "./soak-facts.ts";
 
-/** What leaves within so long leaves at once. */
+/** Removals within this time count as one. */
 const togetherMs = 5_000;
 
 export class SoakMassRemoval {

@@ -1,6 +1,6 @@
-// What goes wrong in one run, drawn from its seed. Beside faults there is the ordinary life of
-// pods: releases, crashes and deletions never stop. Every fault has ended when the plan is quiet,
-// but for machines that died.
+// The faults of one run, drawn from its seed. Beside faults there is the ordinary life of pods:
+// releases, crashes and deletions never stop. Every fault has ended when the plan is quiet, except
+// machines that died.
 import { type Random, randomBetween } from "../../src/environment/random.ts";
 import type { Fault, FaultPlan } from "../../src/simulation/faults.ts";
 import { pick } from "../reflector/reflector-pick.ts";
@@ -28,7 +28,7 @@ const anHour = 3_600_000;
 const long = 120_000;
 const short = 20_000;
 
-/** What may break; pods come, go and die in each of them. */
+/** The parts that may break; pods come, go and die with each of them. */
 export type SoakTheme = "control plane" | "machines" | "everything";
 
 export function drawPlan(random: Random, world: SoakWorld, theme: SoakTheme): FaultPlan {
@@ -59,8 +59,8 @@ const controlPlaneFaults: readonly Kind[] = [
   { draw: frozenWatches, longestMs: long },
   { draw: cacheBehind, longestMs: long },
   { draw: brokenWatches, longestMs: 0 },
-  { draw: podsUnheard, longestMs: long },
-  { draw: podsUnheard, longestMs: long },
+  { draw: podsSilent, longestMs: long },
+  { draw: podsSilent, longestMs: long },
   { draw: noWayToServer, longestMs: long },
   { draw: serverDown, longestMs: short },
   { draw: lateHeartbeats, longestMs: long },
@@ -149,7 +149,7 @@ function silentDeath(random: Random, world: SoakWorld): Effect {
   const choice = random.next();
   let node = "";
   return {
-    describe: `a pod of ${service} in ${cluster.name} dies and nobody can tell`,
+    describe: `a pod of ${service} in ${cluster.name} dies without any sign`,
     begin: ({ network }) => {
       node = world.crash(cluster, service, choice)?.node ?? "";
       if (node !== "") network.partition(node, cluster.machine);
@@ -181,7 +181,7 @@ function brokenWatches(random: Random, world: SoakWorld): Effect {
 }
 
 /** Pods can neither be listed nor watched, and everything else can. */
-function podsUnheard(random: Random, world: SoakWorld): Effect {
+function podsSilent(random: Random, world: SoakWorld): Effect {
   const cluster = pick(random, world.clusters);
   let remove = (): void => undefined;
   const effect = {
@@ -240,7 +240,7 @@ function lateHeartbeats(random: Random, world: SoakWorld): Effect {
   };
 }
 
-/** Without a word, and for good; the first node of a cluster stays. */
+/** Silently and permanently; the first node of a cluster stays. */
 function nodeDies(random: Random, world: SoakWorld): Effect {
   const cluster = pick(random, world.clusters);
   const node = cluster.nodes.at(-1);
@@ -265,7 +265,7 @@ function addressesPassOn(random: Random, world: SoakWorld): Effect {
 function slander(random: Random, world: SoakWorld): Effect {
   const { cluster, service } = pick(random, world.shops);
   return {
-    describe: `somebody says that no pod of ${service} in ${cluster.name} is ready`,
+    describe: `all pods of ${service} in ${cluster.name} are marked as unready by mistake`,
     begin: () =>
       world.do(async () => {
         await Promise.all(world.podsOf(cluster, service).map((pod) => cluster.slander(pod)));

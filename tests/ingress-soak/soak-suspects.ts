@@ -1,6 +1,6 @@
-// Which endpoints the proxy must hold for suspects, because a connection to them failed a moment
-// ago. It forgets them as the proxy does: when one succeeds, when the time is over, when the
-// endpoint begins anew, and when the proxy is told everything anew.
+// The endpoints that the proxy must treat as suspects, because a connection to them failed a moment
+// ago. A suspect is forgotten as in the proxy: when a connection succeeds, when the time is over,
+// when the endpoint starts again, and when the proxy gets the whole state again.
 import type { Row } from "./soak-facts.ts";
 
 /** A failed connection is believed for as long (proxy/lua/lockstep/suspects.lua). */
@@ -20,19 +20,22 @@ export class SoakSuspects {
     this.#failedMs.delete(`${service} ${address}`);
   }
 
-  /** Of a try that began before the proxy was told everything anew, nobody will know. */
+  /** A try from before the proxy got the whole state again is not recorded. */
   unreached(service: string, address: string, triedMs: number): void {
     if (triedMs < this.#forgotMs) return;
     this.#failedMs.set(`${service} ${address}`, this.#now());
   }
 
-  /** Whoever begins anew has no suspects. */
+  /** After a load there are no suspects. */
   forgetAll(): void {
     this.#failedMs.clear();
     this.#forgotMs = this.#now();
   }
 
-  /** Who comes, or comes back, begins anew; but not because an earlier pod of its address is out. */
+  /**
+   * An endpoint that comes, or comes back, is no suspect; but not because an earlier pod of its
+   * address is out.
+   */
   decided(service: string, before: readonly Row[], after: readonly Row[]): void {
     const taken = new Set(after.filter(({ state }) => state !== "out").map((row) => row.address));
     for (const { state, address, podUid } of after) {

@@ -1,5 +1,5 @@
-// A client of the ingress that gives each request some seconds, and an ear on the proxy's way to
-// the pods. Whatever it hears goes to the judge.
+// A client of the ingress that gives each request some seconds, and an observer of the proxy's
+// connections to the pods. Both report to the judge.
 import { type Network, NetworkError } from "../../src/environment/network.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import { edgeUrl, type SoakIngress } from "./soak-ingress.ts";
@@ -15,7 +15,7 @@ export interface SoakTrafficOptions {
 /** Longer than three tries at silent endpoints and the wait for the first load. */
 export const patienceMs = 8_000;
 
-/** What makes a peer a suspect. */
+/** The errors that make a peer a suspect. */
 const unreachable: ReadonlySet<string> = new Set(["REFUSED", "DEAD_PEER", "UNKNOWN_HOST"]);
 
 export class SoakTraffic {
@@ -34,7 +34,7 @@ export class SoakTraffic {
     const request = judge.request(service, target);
     const hadProxy = ingress.runs("proxy");
     const status = await this.#status(service, target);
-    // Nothing is owed by a proxy that was killed, or that nobody could tell anything.
+    // A proxy that was killed, or cannot get pushes, is excused.
     const isExcused = !(hadProxy && ingress.runs("proxy") && ingress.loop?.isReady);
     if (status !== "200") tell(`${service} ${target}: ${status}`);
     if (!isExcused) judge.answered(request, status);

@@ -13,7 +13,7 @@ import type { WatchStatus } from "../../src/sources/watch-status.ts";
 
 export interface SoakWatchesOptions {
   readonly simulation: Simulation;
-  /** What Lockstep knows and has decided; undefined while it does not run. */
+  /** The running loop; undefined while Lockstep does not run. */
   readonly loop: () => IngressLoop | undefined;
 }
 

@@ -1,6 +1,6 @@
-// Two clusters, Lockstep and its proxy in front of them, and a client that never stops asking, in
-// virtual time from one seed. Whatever happens is done by a fault plan and judged as it happens;
-// what happened is kept, so that a seed that fails can be read.
+// Two clusters, Lockstep and its proxy in front of them, and a client that never stops, in virtual
+// time from one seed. A fault plan causes all events, and each is judged as it happens. The events
+// are kept, so that a failing seed can be read.
 import { type DecidedEndpoint, isRouted } from "../../src/decide/decision.ts";
 import { NetworkError } from "../../src/environment/network.ts";
 import { randomBetween } from "../../src/environment/random.ts";
@@ -39,7 +39,7 @@ const meanBetweenRequestsMs = { wild: 2_500, calm: 8_000 } as const;
 
 const services = ["web", "api"] as const;
 
-/** What one run counted, for a test that wants to see that it was not idle. */
+/** The counters of one run, to check that it was not idle. */
 export interface SoakCounts {
   readonly tries: number;
   readonly unreached: number;
@@ -71,7 +71,7 @@ export function soak(seed: number, theme: SoakTheme): Promise<SoakCounts> {
 export class SoakWorld {
   readonly simulation: Simulation;
   readonly judge: SoakJudge;
-  /** What happened, in order. */
+  /** The events, in order. */
   readonly story: string[] = [];
   readonly #ledger: Ledger;
   readonly #ingress: SoakIngress;
@@ -81,8 +81,8 @@ export class SoakWorld {
   readonly #unreachable = new Set<string>();
   readonly #disturbances: Disturbances;
   readonly #watches: SoakWatches;
-  /** What was last told of each service. */
-  readonly #told = new Map<string, string>();
+  /** The last report of each service. */
+  readonly #reports = new Map<string, string>();
 
   constructor(simulation: Simulation) {
     this.simulation = simulation;
@@ -99,7 +99,7 @@ export class SoakWorld {
       isReachable: ({ node }) => !this.#unreachable.has(node) && !this.#lostNodes.has(node),
       quietSinceMs: (cluster) => this.#disturbances.quietSinceMs(cluster),
       slicesQuietSinceMs: (cluster) => this.#disturbances.slicesQuietSinceMs(cluster),
-      podsUnheardSinceMs: (cluster) => this.#disturbances.podsUnheardSinceMs(cluster),
+      podsSilentSinceMs: (cluster) => this.#disturbances.podsSilentSinceMs(cluster),
       freshSinceMs: (cluster) => this.#watches.freshSinceMs(cluster),
       podsStaleSinceMs: (cluster) => this.#watches.isSinceMs(cluster, "pods", "stale"),
       slicesFreshSinceMs: (cluster) => this.#watches.isSinceMs(cluster, "published", "fresh"),
@@ -205,7 +205,7 @@ export class SoakWorld {
     await Promise.all(this.#clusters.map((cluster) => cluster.stop()));
   }
 
-  /** Does what an API server may refuse; nobody waits for it. */
+  /** Runs an action that an API server may refuse; it is not awaited. */
   do(act: () => Promise<void>): void {
     act().catch((error: unknown) => {
       const isRefused =
@@ -284,7 +284,7 @@ export class SoakWorld {
     }
   }
 
-  /** An effect that disturbs what Lockstep hears of these clusters. */
+  /** An effect that disturbs the events of these clusters. */
   disturbing(clusters: readonly SoakCluster[], effect: Effect, what?: "all" | "pods"): Effect {
     return this.#disturbances.noted(clusters, effect, what);
   }
@@ -324,10 +324,10 @@ export class SoakWorld {
     const text = rows.map(({ podName, address, state, reason }) => {
       return `${podName} ${address} ${state} (${reason})`;
     });
-    const told = `${name} is [${text.join(", ")}]`;
-    if (this.#told.get(name) !== told) this.#tell(told);
-    this.#told.set(name, told);
-    // Another Lockstep begins with a load, and the proxy forgets what the one before was told.
+    const report = `${name} is [${text.join(", ")}]`;
+    if (this.#reports.get(name) !== report) this.#tell(report);
+    this.#reports.set(name, report);
+    // A new Lockstep begins with a load, and the proxy forgets the state of the one before.
     if (before === undefined) this.judge.forgotSuspects();
     this.judge.decided(name, before?.endpoints ?? [], rows);
   }

@@ -1,7 +1,7 @@
-// Who writes the status of Ingresses, from many seeds: replicas that come and go, lose their way to
-// the API server, stand still and have wrong clocks. Nobody but the holder of the lease writes over
-// what the holder has written, nobody ever takes an address away, and in the end all is right. Each
-// replica publishes an address of its own, so that a status tells who wrote it.
+// Writers of the status of Ingresses, from many seeds: replicas come and go, lose their connection
+// to the API server, stall and have wrong clocks. Only the holder of the lease overwrites the
+// holder's status, no address is ever removed, and in the end everything is right. Each replica
+// publishes an address of its own, so that a status shows its writer.
 import { Registry } from "prom-client";
 import { expect } from "vitest";
 import { decodeRecord } from "../../src/apiserver/listwatch/encoded-object.ts";
@@ -38,7 +38,7 @@ const namespaced = "/api/v1/namespaces/default";
 
 const quietAfterMs = 150_000;
 
-/** A watch that failed is tried again, somebody takes the lock, and every Ingress is written. */
+/** A failed watch is retried, a replica takes the lock, and every Ingress is written. */
 const calmMs = 60_000 + defaultElectionTimes.leaseDurationMs + 2 * rewriteAfterMs;
 
 class StatusWorld {
@@ -147,7 +147,7 @@ class StatusWorld {
           body: { status: { loadBalancer: { ingress: [{ ip: "198.51.100.1" }] } } },
           deadlineMs: 1_000,
         })
-        // An API server that is down takes nobody's word.
+        // An API server that is down takes no write.
         .catch(() => undefined);
     }
   }
@@ -159,11 +159,11 @@ class StatusWorld {
     if (after !== undefined) this.shown.set(metadata.name, after);
     if (after === before) return;
     const holder = names.find((name) => this.identityOf(name) === this.holder);
-    const told = `${this.#simulation.now()} ms: ${metadata.name} ${before} → ${after}`;
-    if (after === undefined) this.violations.push(`${told}: an address was taken away`);
+    const change = `${this.#simulation.now()} ms: ${metadata.name} ${before} → ${after}`;
+    if (after === undefined) this.violations.push(`${change}: an address was taken away`);
     if (holder === undefined || after === addressOf(holder)) return;
     if (before === addressOf(holder) && names.some((name) => after === addressOf(name))) {
-      this.violations.push(`${told}: written over what the leader ${holder} had written`);
+      this.violations.push(`${change}: written over what the leader ${holder} had written`);
     }
   }
 }
@@ -189,7 +189,7 @@ function ownFaults({ random }: Simulation, world: StatusWorld): readonly Fault[]
   });
   const scribbles = Array.from({ length: 20 }, () =>
     draw({
-      describe: "somebody writes another address",
+      describe: "another client writes another address",
       begin: () => world.scribble(),
       end: () => undefined,
     }),
@@ -210,7 +210,7 @@ forEachSeed(
       const plan = withFaults(drawn, ownFaults(simulation, world));
       applyFaultPlan(simulation, plan);
       await simulation.sleep(plan.quietAfterMs + calmMs);
-      const leader = names.find((name) => world.identityOf(name) === world.holder) ?? "nobody";
+      const leader = names.find((name) => world.identityOf(name) === world.holder) ?? "none";
       const right = Object.fromEntries(ingresses.map((name) => [name, addressOf(leader)]));
       expect(
         { violations: world.violations, shown: Object.fromEntries(world.shown) },

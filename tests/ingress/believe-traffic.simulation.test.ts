@@ -1,5 +1,5 @@
-// From a request that reaches nobody to a suspect and back, with the real loop, pusher and prober and
-// the twin of the proxy. No slice and no pod changes while it happens.
+// From an unreachable endpoint to a suspect and back, with the real loop, pusher and prober and the
+// twin of the proxy. No slice and no pod changes while it happens.
 import { expect, test } from "vitest";
 import { connectTimeoutMs } from "../../src/outputs/nginx/twin-proxy.ts";
 import { forEachSeed } from "../../src/simulation/seeds.ts";
@@ -78,16 +78,16 @@ forEachSeed(
 test("a machine that was cut off for a moment stays, and is watched only while requests fail", () =>
   inIngressWorld(
     async (world) => {
-      const { simulation, told, loop } = world;
+      const { simulation, applied, loop } = world;
       await startPrograms(world);
-      const before = told.length;
+      const before = applied.length;
       simulation.network.isolate("n1");
       expect(await askAll(world)).toEqual(["10.0.0.2", "10.0.0.2"]);
       await simulation.sleep(reportEveryMs + aMomentMs);
       expect(loop.probes.size).toBe(1);
       simulation.network.rejoin("n1");
       await simulation.sleep(longMs);
-      expect([told.length - before, loop.probes.size]).toEqual([0, 0]);
+      expect([applied.length - before, loop.probes.size]).toEqual([0, 0]);
     },
     { before: published },
   ));

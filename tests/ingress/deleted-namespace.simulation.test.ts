@@ -6,12 +6,12 @@ const aMomentMs = 1_500;
 
 const host = "shop.example";
 
-/** Which service answers at the host, and what the authors are told. */
+/** The service behind the host, and the problems of the authors. */
 function served({ loop }: IngressWorld) {
   const { hosts, problems } = loop.decisions.routes;
   return {
     services: hosts.get(host)?.map(({ service }) => service),
-    told: problems.map(({ origin, reason }) => `${origin.namespace}/${origin.name} ${reason}`),
+    problems: problems.map(({ origin, reason }) => `${origin.namespace}/${origin.name} ${reason}`),
   };
 }
 
@@ -30,26 +30,26 @@ async function moveIn(cluster: WorldCluster, namespace: string): Promise<void> {
   });
 }
 
-test("a namespace that is being deleted yields its host at once, and is told nothing any more", () =>
+test("a namespace that is being deleted yields its host at once, and gets no more problems", () =>
   inIngressWorld(
     async (world) => {
       const { clusters, simulation } = world;
       const oldWrong = "old/web AnnotationIgnored";
-      expect(served(world)).toEqual({ services: ["old/web:80"], told: [oldWrong] });
+      expect(served(world)).toEqual({ services: ["old/web:80"], problems: [oldWrong] });
       await moveIn(clusters.east, "young");
       await simulation.sleep(aMomentMs);
       const youngWrong = "young/web AnnotationIgnored";
       expect(served(world)).toEqual({
         services: ["old/web:80"],
-        told: [oldWrong, youngWrong, "young/web HostTaken"],
+        problems: [oldWrong, youngWrong, "young/web HostTaken"],
       });
-      // Nobody empties it here, as if a pod of it took its time to end.
+      // It is not emptied here, as if a pod of it took its time to end.
       await clusters.east.deleteNamespace("old");
       await simulation.sleep(aMomentMs);
-      expect(served(world)).toEqual({ services: ["young/web:80"], told: [youngWrong] });
+      expect(served(world)).toEqual({ services: ["young/web:80"], problems: [youngWrong] });
       await clusters.east.deleteNamespace("young");
       await simulation.sleep(aMomentMs);
-      expect(served(world)).toEqual({ services: ["old/web:80"], told: [] });
+      expect(served(world)).toEqual({ services: ["old/web:80"], problems: [] });
     },
     { before: ({ east }) => moveIn(east, "old") },
   ));

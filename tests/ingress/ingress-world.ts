@@ -1,6 +1,6 @@
-// Clusters of the lab in virtual time, an ingress loop that watches them, and an output that writes
-// down what it is told. Nobody publishes endpoints but the test itself, so slices are as late as
-// the test wants them.
+// Clusters of the lab in virtual time, an ingress loop that watches them, and an output that
+// records each decision. Only the test publishes endpoints, so slices are as late as the test wants
+// them.
 
 import { ApiServer } from "../../src/apiserver/api-server.ts";
 import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
@@ -20,7 +20,7 @@ import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { WorldProxy } from "./world-proxy.ts";
 
-export interface Told {
+export interface AppliedDecision {
   readonly atMs: number;
   readonly routes: boolean;
   readonly services: readonly string[];
@@ -29,15 +29,15 @@ export interface Told {
 export interface IngressWorld {
   readonly simulation: Simulation;
   readonly loop: IngressLoop;
-  readonly told: Told[];
+  readonly applied: AppliedDecision[];
   readonly overrides: DecisionLog;
   readonly clusters: Readonly<Record<"east" | "west", WorldCluster>>;
-  /** Told of every decision too. */
+  /** Gets every decision too. */
   readonly proxy: WorldProxy;
   /** The active endpoints of a service as last decided: `east 10.0.0.1:8080`. */
   readonly active: (service: string) => readonly string[];
-  /** Waits until the output has been told something new. */
-  readonly nextTold: () => Promise<Told>;
+  /** Waits until the output gets a new decision. */
+  readonly nextApplied: () => Promise<AppliedDecision>;
 }
 
 export interface WorldOptions
@@ -51,7 +51,7 @@ export interface WorldOptions
   readonly clock?: (clock: Clock) => Clock;
   /** How long the loop lets others run in the middle of a computation; computing takes no time here. */
   readonly breathMs?: number;
-  /** What the clusters hold before the loop starts. */
+  /** Prepares the clusters before the loop starts. */
   readonly before?: (
     clusters: IngressWorld["clusters"],
     simulation: Simulation,
@@ -117,7 +117,7 @@ export class WorldCluster {
     await this.create("/api/v1/namespaces", { metadata: { name } });
   }
 
-  /** Its contents stay, for nobody empties namespaces here. */
+  /** Its contents stay, because nothing empties namespaces here. */
   async deleteNamespace(name: string): Promise<void> {
     const path = `/api/v1/namespaces/${name}`;
     await this.#client.request({ verb: "delete", method: "DELETE", path });
@@ -149,7 +149,7 @@ export class WorldCluster {
     });
   }
 
-  /** What a slice names a pod by. */
+  /** A slice's reference to a pod. */
   async reference(name: string): Promise<object> {
     return { kind: "Pod", namespace: "default", name, uid: await this.#uidOf(name) };
   }
@@ -172,11 +172,11 @@ export function inIngressWorld(
     };
     await options.before?.(clusters, simulation);
     const host = simulation.host("lockstep");
-    const told: Told[] = [];
+    const applied: AppliedDecision[] = [];
     const overrides = new DecisionLog(host);
     const proxy = new WorldProxy(simulation);
     await proxy.start();
-    const output = new RecordingOutput(simulation, told, proxy.pusher);
+    const output = new RecordingOutput(simulation, applied, proxy.pusher);
     const client = (name: string) =>
       withoutAnswer(
         withoutPermission(clientOf(simulation, name), options.forbidden),
@@ -200,8 +200,8 @@ export function inIngressWorld(
     const running = loop.run(stop.signal);
     await simulation.sleep(settleMs);
     const active = (service: string) => output.active(service);
-    const nextTold = () => output.next();
-    await run({ simulation, loop, told, overrides, clusters, proxy, active, nextTold });
+    const nextApplied = () => output.next();
+    await run({ simulation, loop, applied, overrides, clusters, proxy, active, nextApplied });
     stop.abort(new Error("the test is over"));
     await running;
     await proxy.stop();
@@ -219,14 +219,14 @@ function slowly(timers: Timers, breathMs: number): Timers {
 
 class RecordingOutput implements DecisionOutput {
   readonly #simulation: Simulation;
-  readonly #told: Told[];
+  readonly #applied: AppliedDecision[];
   readonly #next: DecisionOutput;
-  readonly #waiters: ((told: Told) => void)[] = [];
+  readonly #waiters: ((applied: AppliedDecision) => void)[] = [];
   #decision: RoutingDecision = { hosts: new Map(), services: new Map() };
 
-  constructor(simulation: Simulation, told: Told[], next: DecisionOutput) {
+  constructor(simulation: Simulation, applied: AppliedDecision[], next: DecisionOutput) {
     this.#simulation = simulation;
-    this.#told = told;
+    this.#applied = applied;
     this.#next = next;
   }
 
@@ -238,9 +238,9 @@ class RecordingOutput implements DecisionOutput {
     const { routes, services } = changes;
     yield* this.#next.applying(decision, changes);
     this.#decision = decision;
-    const told = { atMs: this.#simulation.now(), routes, services: [...services.keys()] };
-    this.#told.push(told);
-    for (const waiter of this.#waiters.splice(0)) waiter(told);
+    const applied = { atMs: this.#simulation.now(), routes, services: [...services.keys()] };
+    this.#applied.push(applied);
+    for (const waiter of this.#waiters.splice(0)) waiter(applied);
   }
 
   active(service: string): readonly string[] {
@@ -250,7 +250,7 @@ class RecordingOutput implements DecisionOutput {
       .map(({ cluster, address, port }) => `${cluster} ${address}:${port}`);
   }
 
-  next(): Promise<Told> {
+  next(): Promise<AppliedDecision> {
     return new Promise((resolve) => void this.#waiters.push(resolve));
   }
 }
@@ -269,7 +269,7 @@ async function startCluster(simulation: Simulation, name: string): Promise<World
   return new WorldCluster(server, clientOf(simulation, name, "admin"));
 }
 
-/** The lab's API server lets everybody do everything, so its refusal is played here. */
+/** The lab's API server allows everything, so its refusal is imitated here. */
 function withoutPermission(client: KubeClient, forbidden: WorldOptions["forbidden"]): KubeClient {
   const check = ({ path }: KubeRequest): void => {
     const resource = /\/([a-z]+)(\?|$)/.exec(path)?.[1];

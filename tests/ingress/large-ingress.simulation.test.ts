@@ -1,4 +1,4 @@
-// One object may ask for so much that a decision about it takes long: nobody else waits for that.
+// A decision about one large object may take long: others do not wait for it.
 import { expect, test } from "vitest";
 import { forEachSeed } from "../../src/simulation/seeds.ts";
 import { type IngressWorld, inIngressWorld } from "./ingress-world.ts";
@@ -37,14 +37,14 @@ forEachSeed(
   (seed) =>
     inIngressWorld(
       async (world) => {
-        const { loop, clusters, proxy, active, told } = world;
-        const before = told.length;
+        const { loop, clusters, proxy, active, applied } = world;
+        const before = applied.length;
         await createLarge(clusters);
         await until(world, () => loop.decisions.routes.hosts.size > 1);
         await clusters.east.deletePod("web-1");
         await until(world, () => active(web).length === 1);
         await until(world, () => !proxy.pusher.state.hasUnpushed);
-        expect(told.slice(before).map(({ routes }) => routes)).toEqual([false]);
+        expect(applied.slice(before).map(({ routes }) => routes)).toEqual([false]);
         expect(loop.decidedRevision).toBeLessThan(loop.revision);
         await until(world, () => loop.decidedRevision === loop.revision);
         expect(loop.decisions.routes.hosts.size).toBe(hostCount + 1);

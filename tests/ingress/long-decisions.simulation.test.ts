@@ -1,9 +1,9 @@
 // A decision about a service of thousands of endpoints takes long: its own namespace waits for that.
 import { expect, test } from "vitest";
 import {
+  type AppliedDecision,
   type IngressWorld,
   inIngressWorld,
-  type Told,
   type WorldCluster,
 } from "./ingress-world.ts";
 
@@ -42,14 +42,14 @@ async function publish(east: WorldCluster, number: number): Promise<void> {
   });
 }
 
-const isLoud = ({ services }: Told) => services.includes("loud/wide:80");
+const isLoud = ({ services }: AppliedDecision) => services.includes("loud/wide:80");
 
 /** Every decision about the loud service takes long. */
 function inLongWorld(run: (world: IngressWorld) => Promise<void>, breathMs = 0): Promise<void> {
-  let told: readonly Told[] = [];
+  let applied: readonly AppliedDecision[] = [];
   return inIngressWorld(
     (world) => {
-      ({ told } = world);
+      ({ applied } = world);
       return run(world);
     },
     {
@@ -57,7 +57,7 @@ function inLongWorld(run: (world: IngressWorld) => Promise<void>, breathMs = 0):
       clock: (clock) => ({
         wallMs: () => clock.wallMs(),
         monotonicMs: () =>
-          (clock.monotonicMs() + told.filter(isLoud).length * decisionMs) as ReturnType<
+          (clock.monotonicMs() + applied.filter(isLoud).length * decisionMs) as ReturnType<
             typeof clock.monotonicMs
           >,
       }),
@@ -70,36 +70,36 @@ function inLongWorld(run: (world: IngressWorld) => Promise<void>, breathMs = 0):
 }
 
 test("a namespace whose decisions take long has a tenth of the time, and others do not wait", () =>
-  inLongWorld(async ({ clusters: { east }, simulation, told, active }) => {
+  inLongWorld(async ({ clusters: { east }, simulation, applied, active }) => {
     await simulation.sleep(1_000);
-    const before = told.length;
+    const before = applied.length;
     const beganAt = simulation.now();
     for (let number = 1; number <= 100; number += 1) {
       await publish(east, number);
       await simulation.sleep(10);
     }
     const tookMs = simulation.now() - beganAt;
-    const loud = told.slice(before).filter(isLoud).length;
+    const loud = applied.slice(before).filter(isLoud).length;
     expect(loud).toBeGreaterThan(1);
     expect(loud).toBeLessThanOrEqual(Math.ceil(tookMs / (9 * decisionMs)) + 1);
     await east.deletePod("web-1");
     await simulation.sleep(100);
     expect(active("default/web:80")).toEqual(["east 10.0.0.2:8080"]);
-    // What was left for later is done too.
+    // Postponed work is done too.
     await simulation.sleep(1_000);
     expect(active("loud/wide:80")).toHaveLength(100);
   }));
 
 test("after a long decision others may run, also when nothing else is to be decided", () => {
   const breathMs = 50;
-  return inLongWorld(async ({ clusters: { east }, simulation, told }) => {
+  return inLongWorld(async ({ clusters: { east }, simulation, applied }) => {
     await simulation.sleep(1_000);
-    const before = told.length;
+    const before = applied.length;
     await publish(east, 1);
-    while (told.length === before) await simulation.sleep(1);
+    while (applied.length === before) await simulation.sleep(1);
     await east.deletePod("web-1");
     await simulation.sleep(1_000);
-    const [first, second] = told.slice(before);
+    const [first, second] = applied.slice(before);
     expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(breathMs);
   }, breathMs);
 });

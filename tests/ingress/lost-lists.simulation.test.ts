@@ -112,9 +112,9 @@ test("after a restart, empty first lists decide nothing while more was known bef
   );
   return inIngressWorld(
     async (world) => {
-      const { simulation, loop, told } = world;
+      const { simulation, loop, applied } = world;
       await simulation.sleep(12_000);
-      expect([loop.isReady, told]).toEqual([false, []]);
+      expect([loop.isReady, applied]).toEqual([false, []]);
       expect(loop.asked.watch("ingresses").doubt).toContain("0 of 3 known objects");
       // One that ends now would be compared with the same numbers again.
       expect(known.counts().get("east ingresses")).toBe(3);

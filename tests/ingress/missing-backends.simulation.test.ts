@@ -11,7 +11,7 @@ function problems({ loop }: IngressWorld): readonly string[] {
   return loop.decisions.routes.problems.map(({ origin, message }) => `${origin.name}: ${message}`);
 }
 
-test("an Ingress is told what it names and no cluster has, for as long as it is missing", () =>
+test("an Ingress gets a problem for each missing service, for as long as it is missing", () =>
   inIngressWorld(
     async (world) => {
       const { clusters, simulation } = world;

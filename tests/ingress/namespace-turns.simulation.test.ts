@@ -50,12 +50,12 @@ async function ports(east: WorldCluster, namespace: string, count: number): Prom
 
 test("a service is decided before the many ports of one of another namespace", () =>
   inIngressWorld(
-    async ({ loop, told, simulation }) => {
+    async ({ loop, applied, simulation }) => {
       await simulation.sleep(1_000);
-      const before = told.length;
+      const before = applied.length;
       loop.setPolicy({ followSlices: true });
       await simulation.sleep(1_000);
-      const decided = told.slice(before).flatMap(({ services: keys }) => keys);
+      const decided = applied.slice(before).flatMap(({ services: keys }) => keys);
       expect(decided).toHaveLength(crowd + 2);
       expect(decided.indexOf("quiet/web:80")).toBeLessThanOrEqual(3);
     },
@@ -71,13 +71,13 @@ test("a service is decided before the many ports of one of another namespace", (
 
 test("a service is decided before the many of another namespace that changed with it", () =>
   inIngressWorld(
-    async ({ loop, told, simulation }) => {
+    async ({ loop, applied, simulation }) => {
       await simulation.sleep(1_000);
-      const before = told.length;
+      const before = applied.length;
       // Nothing is published, so every service changes.
       loop.setPolicy({ followSlices: true });
       await simulation.sleep(1_000);
-      const decided = told.slice(before).flatMap(({ services: keys }) => keys);
+      const decided = applied.slice(before).flatMap(({ services: keys }) => keys);
       expect(decided).toHaveLength(crowd + 1);
       // The first of the crowd is under way when the others are queued.
       expect(decided.indexOf("quiet/web:80")).toBeLessThanOrEqual(2);

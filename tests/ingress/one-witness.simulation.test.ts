@@ -1,5 +1,5 @@
-// What one source alone says of many endpoints, or of an address that another pod has: from the
-// watch to the proxy, in virtual time. Programs answer at the pods' addresses whatever the API says.
+// One source alone reports many removals, or an address that another pod has: from the watch to the
+// proxy, in virtual time. Programs answer at the pods' addresses, whatever the API has.
 import { describe, expect, test } from "vitest";
 import { probeEveryMs } from "../../src/sources/probes.ts";
 import { type IngressWorld, inIngressWorld, type WorldOptions } from "./ingress-world.ts";
@@ -102,7 +102,7 @@ test("a list that comes without the pods is not believed while they answer", () 
       for (const name of ["web-1", "web-2", "web-3"]) {
         await clusters.east.deletePod(name, { graceSeconds: 0 });
       }
-      // The watch is found to be behind, and all pods are listed anew.
+      // The watch is found to be behind, and all pods are listed again.
       await simulation.sleep(120_000);
       expect(states(world)).toEqual([held, held, held]);
       simulation.network.isolate("n1");

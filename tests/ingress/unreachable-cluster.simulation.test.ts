@@ -1,5 +1,5 @@
-// Clusters that stop answering, or do not answer at the start: what becomes of their endpoints, with
-// the real loop, its watches and the twin of the proxy in virtual time.
+// Clusters that stop answering, or do not answer at the start, and the decisions about their
+// endpoints, with the real loop, its watches and the twin of the proxy in virtual time.
 import { describe, expect, test } from "vitest";
 import type { UnreachablePolicy } from "../../src/decide/truth/truth-policy.ts";
 import { rememberedWithinMs } from "../../src/ingress/ingress-loop.ts";
@@ -69,7 +69,7 @@ describe("a cluster that is cut off", () => {
       ),
   );
 
-  test("is judged anew when the policy changes, without a restart", () =>
+  test("is judged again when the policy changes, without a restart", () =>
     inIngressWorld(
       async (world) => {
         const { simulation, loop } = world;
@@ -118,16 +118,16 @@ describe("a cluster that is cut off", () => {
 describe("a cluster that does not answer at the start", () => {
   const known: RememberedEndpoint = { cluster: "west", address: "10.8.0.2", port: 8080 };
   const gone: RememberedEndpoint = { cluster: "west", address: "10.8.0.9", port: 8080 };
-  const heardBefore: RememberedEndpoint = { cluster: "east", address: "10.0.0.9", port: 8080 };
+  const listedBefore: RememberedEndpoint = { cluster: "east", address: "10.0.0.9", port: 8080 };
   const silent: WorldOptions = {
     before: async (clusters, simulation) => {
       await bothClusters(clusters, simulation);
       simulation.network.isolate("api-west");
     },
-    remembered: new Map([[web, [known, gone, heardBefore]]]),
+    remembered: new Map([[web, [known, gone, listedBefore]]]),
   };
 
-  test("serves with what is remembered, until it is heard", () =>
+  test("serves with what is remembered, until it is listed", () =>
     inIngressWorld(async (world) => {
       const { simulation, active, proxy } = world;
       await startPrograms(world);

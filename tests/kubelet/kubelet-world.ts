@@ -36,7 +36,7 @@ export interface KubeletWorld extends ApiWorld {
   readonly createPod: (name: string, pod?: PodParts) => Promise<string>;
   readonly deletePod: (name: string, options?: RawRecord) => Promise<void>;
   readonly patchStatus: (name: string, status: RawRecord) => Promise<void>;
-  /** What the pod at an address answers, or why it does not. */
+  /** The answer of the pod at an address, or the error. */
   readonly ask: (address: string, path?: string) => Promise<unknown>;
 }
 

@@ -1,7 +1,7 @@
-// The world the tests of leader election play in: a small API server with just the semantics that
-// matter (compare and swap by resourceVersion, quorum reads of pods), and replicas that compete,
-// lead and write, on simulated machines. What a replica is seen to do is recorded below its client,
-// where requests leave the machine.
+// Fixtures for tests of leader election: a small API server with just the semantics that matter
+// (compare and swap by resourceVersion, quorum reads of pods), and replicas that compete, lead and
+// write, on simulated machines. The actions of a replica are recorded below its client, where
+// requests leave the machine.
 import type { Environment } from "../../src/environment/environment.ts";
 import type { IncomingRequest, Network, OutgoingRequest } from "../../src/environment/network.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
@@ -47,7 +47,7 @@ export class LeaseServer {
     });
   }
 
-  /** What a person does with kubectl edit. */
+  /** The effect of kubectl edit. */
   edit(holderIdentity: string): void {
     if (this.lease === undefined) return;
     const { metadata, spec } = this.lease;
@@ -101,7 +101,7 @@ export interface Reign {
   to: number;
 }
 
-/** What all replicas did. */
+/** The actions of all replicas. */
 export interface History {
   readonly reigns: Reign[];
   /** Leader's writes that left a machine. */
@@ -187,7 +187,7 @@ export class Replica {
           signal: leading,
         }),
       );
-      // A write may fail in any way here; what counts is when it leaves the machine.
+      // A write may fail in any way here; only the time at which it leaves the machine counts.
       write.catch(() => undefined);
       await timers.sleep(100 + 3_000 * random.next(), signal).catch(() => undefined);
     }

@@ -1,5 +1,5 @@
-// What the parts of the network contract share: the world a test runs in, and the few steps that
-// nearly every test takes. Nothing here waits by real time, so it works in virtual time as well.
+// Shared parts of the network contract: the world of a test, and the few steps that nearly every
+// test takes. Nothing here waits by real time, so it works in virtual time as well.
 import type { Environment } from "../../src/environment/environment.ts";
 import {
   type ExchangeHandler,

@@ -34,8 +34,8 @@ export interface BalanceCase {
   /** One for each pick. */
   readonly cookies?: readonly string[];
   /**
-   * The slot each request gets, in turn, or null. By cookie: null when it names nobody, and 0 when
-   * the one it names cannot serve now.
+   * The slot each request gets, in turn, or null. By cookie: null if it names no endpoint, and 0 if
+   * that endpoint cannot serve now.
    */
   readonly picks: readonly (number | null)[];
 }

@@ -25,7 +25,7 @@ export class NginxWorld {
   /** Control requests since the last `take`, holds left out. */
   #asked: string[] = [];
   readonly #scripts: { readonly what: RegExp; readonly answer: ScriptedAnswer }[] = [];
-  /** What `nginx` complains of instead of starting. */
+  /** The error of `nginx` instead of starting. */
   complaint: string | undefined;
   /** Starts of the program that succeeded. */
   starts = 0;

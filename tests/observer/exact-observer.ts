@@ -1,6 +1,6 @@
 // Only for tests: an observer judged by the ledger in virtual time, where it must be exact: every
 // change seen once, every lag the ledger's to the last digit, and the same hop found late. For that the
-// observer's own messages take no time, so that it hears of a change in the instant of its commit;
+// observer's own messages take no time, so it receives a change in the instant of its commit;
 // what all other machines send takes as long as ever.
 import { expect } from "vitest";
 import { replicaNames } from "../../src/lab/comparison/side.ts";

@@ -103,7 +103,7 @@ interface Case {
   readonly plays: readonly StartedIncident[];
   /** Of the usual number of seeds. */
   readonly seeds: number;
-  /** What must have been judged at least once, over all seeds. */
+  /** The checks that must have run at least once, over all seeds. */
   readonly judged: readonly (keyof Judged)[];
 }
 

@@ -1,5 +1,5 @@
-// Only for tests: what pods, published objects and proxies really disagreed about in an incident, and
-// from when to when, by what the storage committed and by what each replica reported of its routes.
+// Only for tests: the real disagreements of pods, published objects and proxies in an incident,
+// with their times, from the storage's commits and from each replica's reported routes.
 
 import type { StorageEvent } from "../../src/apiserver/storage/storage.ts";
 import { assert } from "../../src/environment/assert.ts";
@@ -10,9 +10,9 @@ import type { RoutedEndpoint, RoutedInput } from "../../src/observe/routed-witne
 import type { PublishedForm } from "../../src/sources/published-form.ts";
 import type { Direction, Hop } from "../../src/timeline/witness.ts";
 import { storagePrefixes } from "./proof-cluster.ts";
-import { fromKey, placeOfKey, resources, ToldEndpoints } from "./told-endpoints.ts";
+import { fromKey, placeOfKey, ReportedEndpoints, resources } from "./reported-endpoints.ts";
 
-/** What an endpoint did at a witness, or has yet to do there. */
+/** The step of an endpoint at a witness, or one that is still missing there. */
 export interface PlacedStep {
   readonly hop: Hop;
   /** The cluster, or the replica. */
@@ -40,7 +40,7 @@ export type Routes = ReadonlyMap<string, readonly RoutedEndpoint[]>;
 export class IncidentTruth implements StageTruth {
   readonly #clock: Clock;
   readonly #cluster: string;
-  readonly #told: ToldEndpoints;
+  readonly #reported: ReportedEndpoints;
   /** Services whose endpoints pods make. */
   readonly #ofPods = new Set<string>();
   /** By replica. */
@@ -58,10 +58,10 @@ export class IncidentTruth implements StageTruth {
   constructor(clock: Clock, cluster: string, form: PublishedForm) {
     this.#clock = clock;
     this.#cluster = cluster;
-    this.#told = new ToldEndpoints(cluster, { form, isWhole: true });
+    this.#reported = new ReportedEndpoints(cluster, { form, isWhole: true });
   }
 
-  /** What each replica routes to now. */
+  /** The current routes of each replica. */
   get routes(): ReadonlyMap<string, Routes> {
     return this.#routes;
   }
@@ -101,9 +101,9 @@ export class IncidentTruth implements StageTruth {
       if (hasSelector(object)) this.#ofPods.add(name);
       else this.#ofPods.delete(name);
     }
-    const known = this.#told.changes.length;
-    this.#told.told(resource, name, object, this.#clock.monotonicMs());
-    const changes = this.#told.changes.slice(known);
+    const known = this.#reported.changes.length;
+    this.#reported.reported(resource, name, object, this.#clock.monotonicMs());
+    const changes = this.#reported.changes.slice(known);
     for (const { key: changed, ...change } of changes) {
       this.#note({ ...change, place: placeOfKey(changed) });
     }
@@ -196,7 +196,7 @@ export class IncidentTruth implements StageTruth {
 
   #placesAt(hop: "pod" | "published"): ReadonlySet<string> {
     const places = new Set<string>();
-    for (const key of this.#told.keysAt(hop)) {
+    for (const key of this.#reported.keysAt(hop)) {
       const place = placeOfKey(key);
       const { uid } = fromKey(key);
       const known = this.#pods.get(place) ?? uid;
@@ -208,7 +208,7 @@ export class IncidentTruth implements StageTruth {
   }
 }
 
-/** What they disagree about, of these services. */
+/** The disagreements about these services. */
 function between(
   made: ReadonlySet<string>,
   witnessed: ReadonlySet<string>,

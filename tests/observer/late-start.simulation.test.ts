@@ -6,7 +6,7 @@ import { forEachSeed } from "../../src/simulation/seeds.ts";
 import { simulate } from "../../src/simulation/simulation.ts";
 import type { Journey } from "../../src/timeline/journey.ts";
 import { ProofWorld } from "./proof-world.ts";
-import { keyOf, type ToldEndpoints } from "./told-endpoints.ts";
+import { keyOf, type ReportedEndpoints } from "./reported-endpoints.ts";
 
 /** Until nothing is waited for any more, requests included. */
 const quietMs = 120_000;
@@ -28,11 +28,11 @@ forEachSeed(
       }
       await world.observe();
       const { run } = world;
-      const told = [...run.told.values()];
-      const before = new Map(told.map((one) => [one, disagreementsOf(one)]));
+      const reported = [...run.reported.values()];
+      const before = new Map(reported.map((one) => [one, disagreementsOf(one)]));
       await simulation.sleep(shownWithinMs);
       const pending = new Set(run.observer.journeys.pending().map(keyOfJourney));
-      for (const one of told) {
+      for (const one of reported) {
         const after = disagreementsOf(one);
         const isOpen = (key: string): boolean => after.has(key) && !hasChanged(one, key);
         const lasting = [...(before.get(one) ?? [])].filter(isOpen);
@@ -51,9 +51,9 @@ forEachSeed(
 );
 
 /** Endpoints that only one of pods and slices has. */
-function disagreementsOf(told: ToldEndpoints): ReadonlySet<string> {
-  const made = told.keysAt("pod");
-  const published = told.keysAt("published");
+function disagreementsOf(reported: ReportedEndpoints): ReadonlySet<string> {
+  const made = reported.keysAt("pod");
+  const published = reported.keysAt("published");
   const isOfPods = (key: string): boolean => !key.includes("shop/ext");
   return new Set(
     [...made, ...published].filter((key) => isOfPods(key) && made.has(key) !== published.has(key)),
@@ -61,18 +61,18 @@ function disagreementsOf(told: ToldEndpoints): ReadonlySet<string> {
 }
 
 /** Whether the pod itself has changed since the lists: then that is a change of its own. */
-function hasChanged(told: ToldEndpoints, key: string): boolean {
-  return told.changes.some((one) => one.key === key && one.how !== "baseline");
+function hasChanged(reported: ReportedEndpoints, key: string): boolean {
+  return reported.changes.some((one) => one.key === key && one.how !== "baseline");
 }
 
 /** Where the slices alone changed afterwards, the journey says when they did. */
 function judgeEnd(
-  told: ToldEndpoints,
+  reported: ReportedEndpoints,
   key: string,
   begun: readonly Journey[],
   startedAt: number,
 ): void {
-  const changes = told.changes.filter((one) => one.key === key && one.how !== "baseline");
+  const changes = reported.changes.filter((one) => one.key === key && one.how !== "baseline");
   const [first] = changes;
   if (first?.hop !== "published" || changes.some(({ hop }) => hop === "pod")) return;
   const journey = begun.find((one) => keyOfJourney(one) === key);

@@ -62,7 +62,7 @@ class LateStarts {
     }
   }
 
-  /** What happens from now on does not count. Idempotent. */
+  /** Later events do not count. Idempotent. */
   end(): void {
     this.#isOver = true;
     for (const observer of this.#observers) observer.end();

@@ -1,6 +1,6 @@
 // Only for tests: which endpoints one object makes true or lists, by rules written down a second time.
 import { isRecord, type RawRecord } from "../../src/kube/kinds/fields.ts";
-import type { EndpointName } from "./told-endpoints.ts";
+import type { EndpointName } from "./reported-endpoints.ts";
 
 /** At every port of the service. */
 export function podEndpoints(

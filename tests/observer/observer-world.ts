@@ -36,9 +36,9 @@ export interface Watching {
 
 export interface ClusterOptions {
   readonly without?: readonly string[];
-  /** Without rules everybody may do everything, at no cost. */
+  /** Without rules every client may do everything, at no cost. */
   readonly hasRules?: boolean;
-  /** What is there from the start. */
+  /** The objects at the start. */
   readonly objects?: readonly object[];
 }
 
@@ -95,7 +95,7 @@ export class ObserverWorld {
     this.simulation = simulation;
   }
 
-  /** What the observer asked of a cluster, in order. */
+  /** The observer's requests to a cluster, in order. */
   seen(cluster: string): readonly Seen[] {
     return this.#seen.get(cluster) ?? [];
   }
@@ -261,7 +261,7 @@ export class ObserverWorld {
   }
 }
 
-/** What became of each change, without times. */
+/** The outcome of each change, without times. */
 export function summary(journeys: readonly Journey[]): readonly string[] {
   return journeys.map(({ endpoint, direction, outcome, hops }) => {
     const shown = hops.map(({ hop, witness, state }) => `${hop} ${witness} ${state.type}`);

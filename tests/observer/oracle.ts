@@ -1,10 +1,11 @@
-// The oracle of the proof: what the changes of one run were, worked out by brute force from what really
-// happened, and whether the journeys of an observer say the same. It shares no code and no constant with
-// the timeline.
+// The oracle of the proof: computes the changes of one run by brute force from the real events, and
+// compares them with the journeys of an observer. It shares no code and no constant with the
+// timeline.
 //
-// The pods make the changes. Each step of any other place in the world shows the latest change of its
-// direction that had happened by then, because controllers and proxies act on how things are. This is
-// decided by true times, in which causes come before effects; the observer has only times of deliveries.
+// The pods make the changes. Each step of any other place in the world shows the latest change of
+// its direction that had happened by then, because controllers and proxies act on the current
+// state. True times decide this, and there causes come before effects; the observer has only times
+// of deliveries.
 import { AssertionError, deepStrictEqual, equal, ok } from "node:assert/strict";
 import type { Journey } from "../../src/timeline/journey.ts";
 import type { Direction } from "../../src/timeline/witness.ts";
@@ -21,7 +22,7 @@ import {
 } from "./proof-case.ts";
 import type { ProofRun } from "./proof-run.ts";
 import type { ProofWorld } from "./proof-world.ts";
-import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.ts";
+import { fromKey, placeOfKey, type ReportedChange } from "./reported-endpoints.ts";
 import { judgeRequests } from "./traffic-judge.ts";
 
 /** Deliveries that are closer than this may have changed places. */
@@ -116,7 +117,7 @@ function judgeOrder({ key, made, run, delivered, journeys }: Case): void {
   const steps = delivered.filter(({ hop, witness }) => hop === made && witness === cluster);
   const changes = steps.filter((one) => !isBaseline(one));
   // Before the cluster itself is listed, proxies and copies are all that is known.
-  const listedAt = run.told.get(cluster)?.beganAt(made) ?? Number.POSITIVE_INFINITY;
+  const listedAt = run.reported.get(cluster)?.beganAt(made) ?? Number.POSITIVE_INFINITY;
   const isShown = ({ hops }: Journey): boolean =>
     hops.some((one) => one.hop === made && one.witness === cluster && one.state.type === "shown");
   const since = begun.filter((one) => one.origin.at >= listedAt || isShown(one));
@@ -134,7 +135,7 @@ function judgeInstants(one: Case): void {
   for (const { origin, direction, outcome } of journeys) {
     const { at: last, notBefore: first, beforeStart } = origin;
     if (first === undefined || beforeStart === true || outcome === "pending") continue;
-    const isIt = (step: ToldChange): boolean =>
+    const isIt = (step: ReportedChange): boolean =>
       step.direction === direction && step.at >= first && step.at <= last;
     ok([...happened, ...rerouted].some(isIt), `G3: nothing happened from ${first} to ${last}`);
   }
@@ -189,20 +190,22 @@ function judgeExact(one: Case, atPlace: readonly Case[]): void {
 
 /** Which change each step of one place shows, by true times; the mark is that of its delivery. */
 function assign(
-  steps: readonly ToldChange[],
-  changes: readonly ToldChange[],
-  delivered: readonly ToldChange[],
+  steps: readonly ReportedChange[],
+  changes: readonly ReportedChange[],
+  delivered: readonly ReportedChange[],
   marks: readonly Set<string>[],
 ): void {
   const [first] = steps;
   if (first === undefined) return;
-  const heard = delivered.filter((step) => placeOf(step) === placeOf(first) && !isBaseline(step));
+  const received = delivered.filter(
+    (step) => placeOf(step) === placeOf(first) && !isBaseline(step),
+  );
   let done = -1;
   for (const [index, step] of steps.entries()) {
     const owner = changes.findLastIndex(
       ({ direction, at }, place) => place > done && direction === step.direction && at <= step.at,
     );
-    const delivery = heard[index];
+    const delivery = received[index];
     if (owner === -1 || delivery === undefined) continue;
     done = owner;
     marks[owner]?.add(markOf(delivery));
@@ -210,12 +213,12 @@ function assign(
 }
 
 /** True changes at the hop where they are made, while it was observed. */
-function madeChanges({ made, happened }: Case): readonly ToldChange[] {
+function madeChanges({ made, happened }: Case): readonly ReportedChange[] {
   return inOrder(happened.filter(({ hop }) => hop === made));
 }
 
 /** Those after which another answer holds to whether anything has the address, in any cluster. */
-function flipsOf(atPlace: readonly Case[]): readonly ToldChange[] {
+function flipsOf(atPlace: readonly Case[]): readonly ReportedChange[] {
   const holders = new Set(atPlace.filter((one) => hadBefore(one)).map(({ key }) => key));
   return inOrder(atPlace.flatMap(madeChanges)).filter(({ key, direction }) => {
     const before = holders.size > 0;
@@ -233,29 +236,29 @@ function hadBefore(one: Case): boolean {
 
 /** Whether the cluster's own watches delivered its changes as they were. */
 function isMadeAsItWas(one: Case, made: Case["made"]): boolean {
-  const heard = one.delivered.filter((step) => step.hop === made && !isBaseline(step));
+  const received = one.delivered.filter((step) => step.hop === made && !isBaseline(step));
   const changes = madeChanges(one);
-  const isAfter = heard.every(({ at }, index) => at >= (changes[index]?.at ?? 0));
-  return isAfter && isAlike(heard, changes);
+  const isAfter = received.every(({ at }, index) => at >= (changes[index]?.at ?? 0));
+  return isAfter && isAlike(received, changes);
 }
 
 /** Whether everything that happened was delivered, place by place. */
 function isDeliveredAsItWas({ delivered, happened, run }: Case): boolean {
-  const isNamed = ({ witness }: ToldChange): boolean => knowsPods(run, witness);
-  const heard = byKey(
+  const isNamed = ({ witness }: ReportedChange): boolean => knowsPods(run, witness);
+  const received = byKey(
     delivered.filter((step) => !isBaseline(step) && isNamed(step)),
     placeOf,
   );
   const steps = byKey(happened.filter(isNamed), placeOf);
-  const places = new Set([...heard.keys(), ...steps.keys()]);
+  const places = new Set([...received.keys(), ...steps.keys()]);
   return [...places].every((place) =>
-    isAlike(heard.get(place) ?? [], inOrder(steps.get(place) ?? [])),
+    isAlike(received.get(place) ?? [], inOrder(steps.get(place) ?? [])),
   );
 }
 
 /**
- * Given up: a step that came late, when the next change of its direction was about to be heard, looks as
- * one that shows this next change and was heard a little sooner.
+ * Not required: a late step shortly before the next change of its direction is reported looks like
+ * a step that shows this next change a little early.
  */
 function isAmbiguous({ made, delivered, addressed }: Case, atPlace: readonly Case[]): boolean {
   const all = inOrder(atPlace.flatMap((one) => one.delivered));
@@ -269,10 +272,10 @@ function isAmbiguous({ made, delivered, addressed }: Case, atPlace: readonly Cas
     });
 }
 
-function isAlike(heard: readonly ToldChange[], steps: readonly ToldChange[]): boolean {
+function isAlike(received: readonly ReportedChange[], steps: readonly ReportedChange[]): boolean {
   return (
-    heard.length === steps.length &&
-    heard.every(({ direction }, index) => direction === steps[index]?.direction)
+    received.length === steps.length &&
+    received.every(({ direction }, index) => direction === steps[index]?.direction)
   );
 }
 
@@ -280,7 +283,7 @@ function isAlike(heard: readonly ToldChange[], steps: readonly ToldChange[]): bo
 function isOfNewReplica(
   mark: string,
   { replicas }: ProofRun,
-  changes: readonly ToldChange[],
+  changes: readonly ReportedChange[],
   marks: readonly ReadonlySet<string>[],
 ): boolean {
   const [hop, name = ""] = mark.split(" ");
@@ -293,7 +296,7 @@ function hasNoBeginning({ origin }: Journey): boolean {
   return origin.beforeStart === true;
 }
 
-function inOrder(changes: readonly ToldChange[]): readonly ToldChange[] {
+function inOrder(changes: readonly ReportedChange[]): readonly ReportedChange[] {
   return changes.toSorted((a, b) => a.at - b.at);
 }
 

@@ -1,11 +1,11 @@
-// Only for tests: what there is to say of one endpoint in one run of an observer: what happened, what
-// was delivered, and which journeys the observer made of it.
+// Only for tests: one endpoint in one run of an observer: the real events, the deliveries, and the
+// journeys that the observer made of them.
 import type { Journey } from "../../src/timeline/journey.ts";
 import type { Hop } from "../../src/timeline/witness.ts";
 import type { ProofRun, SentRequest } from "./proof-run.ts";
 import { byHand } from "./proof-services.ts";
 import type { ProofWorld } from "./proof-world.ts";
-import { fromKey, keyOf, placeOfKey, type ToldChange } from "./told-endpoints.ts";
+import { fromKey, keyOf, placeOfKey, type ReportedChange } from "./reported-endpoints.ts";
 
 export interface Case {
   readonly key: string;
@@ -13,35 +13,35 @@ export interface Case {
   readonly isCalm: boolean;
   /** Where its changes are made. */
   readonly made: Hop;
-  readonly delivered: readonly ToldChange[];
-  /** What was said of its address by those who know only addresses, whoever it was of. */
-  readonly addressed: readonly ToldChange[];
-  readonly happened: readonly ToldChange[];
-  /** Who knows only addresses began and ceased to route to its address, whoever had it. */
-  readonly rerouted: readonly ToldChange[];
+  readonly delivered: readonly ReportedChange[];
+  /** Reports about its address by witnesses that know only addresses, for any pod. */
+  readonly addressed: readonly ReportedChange[];
+  readonly happened: readonly ReportedChange[];
+  /** Witnesses that know only addresses began and stopped routing to its address, for any pod. */
+  readonly rerouted: readonly ReportedChange[];
   /** In the order in which they were opened. */
   readonly journeys: readonly Journey[];
-  /** Of its address, from before anybody said whose it is. */
+  /** Of its address, before its pod was reported. */
   readonly unnamed: readonly Journey[];
-  /** What was delivered of others that have or had its address and port, in any service. */
-  readonly others: readonly ToldChange[];
-  /** What really happened to others that have or had its address and port. */
-  readonly rivals: readonly ToldChange[];
+  /** Deliveries about other pods that have or had its address and port, in any service. */
+  readonly others: readonly ReportedChange[];
+  /** Real events of other pods that have or had its address and port. */
+  readonly rivals: readonly ReportedChange[];
   /** Requests to its address and port, whatever service they name. */
   readonly requests: readonly SentRequest[];
 }
 
 export function casesOf({ clusters, access, isCalm }: ProofWorld, run: ProofRun): readonly Case[] {
   const all = [...run.over, ...run.observer.journeys.pending()];
-  const told = [...run.told.values()].flatMap(({ changes }) => changes);
-  const deliveries = byKey([...told, ...run.routed], ({ key }) => key);
+  const reported = [...run.reported.values()].flatMap(({ changes }) => changes);
+  const deliveries = byKey([...reported, ...run.routed], ({ key }) => key);
   const changes = [...clusters, access].flatMap(({ truth }) => truth.changes);
   const happened = byKey([...changes, ...run.rerouted], ({ key }) => key);
-  const isByAddress = ({ witness }: ToldChange): boolean => !knowsPods(run, witness);
+  const isByAddress = ({ witness }: ReportedChange): boolean => !knowsPods(run, witness);
   const found = byKey(all, keyOfJourney);
   const addressed = byKey(run.routed.filter(isByAddress), ({ key }) => placeOfKey(key));
   const rerouted = byKey(run.rerouted.filter(isByAddress), ({ key }) => placeOfKey(key));
-  const sockets = byKey([...told, ...run.routed], ({ key }) => socketOf(fromKey(key)));
+  const sockets = byKey([...reported, ...run.routed], ({ key }) => socketOf(fromKey(key)));
   const rivals = byKey(changes, ({ key }) => socketOf(fromKey(key)));
   const requests = byKey(run.requests ?? [], socketOf);
   const keys = new Set([...deliveries.keys(), ...found.keys()]);
@@ -68,11 +68,11 @@ export function knowsPods(run: ProofRun, replica: string): boolean {
   return run.replicas.get(replica)?.knowsPods ?? true;
 }
 
-export function isBaseline({ how }: ToldChange): boolean {
+export function isBaseline({ how }: ReportedChange): boolean {
   return how === "baseline";
 }
 
-export function placeOf({ hop, witness }: Pick<ToldChange, "hop" | "witness">): string {
+export function placeOf({ hop, witness }: Pick<ReportedChange, "hop" | "witness">): string {
   return `${hop} ${witness}`;
 }
 
@@ -80,7 +80,7 @@ export function markOf({
   direction,
   at,
   ...place
-}: Pick<ToldChange, "hop" | "witness" | "direction" | "at">): string {
+}: Pick<ReportedChange, "hop" | "witness" | "direction" | "at">): string {
   return `${placeOf(place)} ${direction} ${at.toFixed(3)}`;
 }
 
@@ -93,9 +93,9 @@ export function marksOf({ origin, direction, hops }: Journey): readonly string[]
   );
 }
 
-/** All of it, for whoever has to find out. */
+/** Everything about the case, for debugging. */
 export function storyOf({ key, happened, delivered, others, requests, ...one }: Case): string {
-  const tell = ({ hop, witness, direction, at, how }: ToldChange): string =>
+  const tell = ({ hop, witness, direction, at, how }: ReportedChange): string =>
     `${at.toFixed(3)} ${hop} ${witness} ${direction} ${how}`;
   return [
     `${key}, observed from ${one.run.startedAt} to ${one.run.endedAt}`,

@@ -7,7 +7,7 @@ import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import type { RawRecord } from "../../src/kube/kinds/fields.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import type { PublishedForm } from "../../src/sources/published-form.ts";
-import { type Resource, resources, ToldEndpoints } from "./told-endpoints.ts";
+import { ReportedEndpoints, type Resource, resources } from "./reported-endpoints.ts";
 
 /** Where the storage keeps objects of each resource. */
 export const storagePrefixes: Readonly<Record<Resource, string>> = {
@@ -28,7 +28,7 @@ const tokens = new Map([["admin", { name: "admin", groups: ["system:masters"] }]
 
 const served = new Set<string>([...resources, "nodes", "namespaces"]);
 
-/** What is written of an object; what it is created with and called is added to it. */
+/** The written part of an object; its metadata is added to it. */
 export interface Written {
   readonly uid?: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -40,8 +40,8 @@ export class ProofCluster {
   readonly name: string;
   /** How it publishes. */
   readonly form: PublishedForm;
-  /** What really happened. */
-  readonly truth: ToldEndpoints;
+  /** The real events. */
+  readonly truth: ReportedEndpoints;
   readonly #simulation: Simulation;
   readonly #storage: MemoryStorage;
   server: ApiServer;
@@ -53,7 +53,7 @@ export class ProofCluster {
     this.name = name;
     this.form = form;
     this.#simulation = simulation;
-    this.truth = new ToldEndpoints(name, { form, isWhole: true });
+    this.truth = new ReportedEndpoints(name, { form, isWhole: true });
     this.#storage = new MemoryStorage({ ...simulation.host(name), historyLimit: 200 });
     this.server = this.#makeServer();
   }
@@ -62,7 +62,7 @@ export class ProofCluster {
     return this.server.start({ host: this.name, port: 6443 });
   }
 
-  /** Its connections break, its cache begins anew. */
+  /** Its connections break, and its cache starts empty. */
   async restart(): Promise<void> {
     await this.server.stop();
     this.server = this.#makeServer();
@@ -79,7 +79,7 @@ export class ProofCluster {
     return record !== undefined;
   }
 
-  /** `namespace/name`; what is made again is another object than before. */
+  /** `namespace/name`; a deleted and created object is another one. */
   async put(resource: Resource, path: string, written: Written): Promise<void> {
     const key = storagePrefixes[resource] + path;
     const { record } = await this.#storage.get(key);
@@ -95,7 +95,7 @@ export class ProofCluster {
     };
     const value = Buffer.from(JSON.stringify(stored));
     await this.#storage.put(key, value, record?.revision ?? 0);
-    this.truth.told(resource, path, stored, this.#now());
+    this.truth.reported(resource, path, stored, this.#now());
   }
 
   async delete(resource: Resource, path: string): Promise<void> {
@@ -103,7 +103,7 @@ export class ProofCluster {
     const { record } = await this.#storage.get(key);
     if (record === undefined) return;
     await this.#storage.delete(key, record.revision);
-    this.truth.told(resource, path, undefined, this.#now());
+    this.truth.reported(resource, path, undefined, this.#now());
   }
 
   #now(): number {

@@ -1,6 +1,6 @@
-// Only for tests: the pods and services of the clusters. Pods come, flap, are labelled anew, end, go
-// and hand on their addresses; services are deleted and made again, select other pods for a while, or
-// go with all that is in their namespace. What, to whom and when is drawn from a seed.
+// Only for tests: the pods and services of the clusters. Pods come, flap, get other labels, end, go
+// and hand on their addresses; services are deleted and made again, select other pods for a while,
+// or go with everything in their namespace. A seed decides which, and when.
 import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import type { ProofCluster } from "./proof-cluster.ts";
@@ -11,7 +11,7 @@ export interface ProofPodsOptions {
   readonly simulation: Simulation;
   readonly random: Random;
   readonly underWay: UnderWay;
-  /** Something is to be published anew. */
+  /** Endpoints have to be published again. */
   readonly onChange: (cluster: ProofCluster) => void;
 }
 
@@ -31,7 +31,7 @@ interface PodState {
 
 const deletionTimestamp = "2026-01-01T00:00:00Z";
 
-/** What a service may select instead for a while. */
+/** Other selectors of a service, for a while. */
 const otherSelectors = [{ tier: "shop" }, { app: "db" }];
 
 export class ProofPods {

@@ -1,6 +1,6 @@
-// Only for tests: who publishes the endpoints of the clusters, some time after the pods have changed,
-// as slices over which they are spread and moved, or as Endpoints; and who copies what is published
-// into the access cluster.
+// Only for tests: publishes the endpoints of the clusters, some time after the pods have changed,
+// as slices over which they are spread and moved, or as Endpoints; and copies them into the access
+// cluster.
 import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
 import type { ProofCluster } from "./proof-cluster.ts";
 import {
@@ -12,7 +12,11 @@ import {
   services,
   sliceOf,
 } from "./proof-services.ts";
-import { importedServiceLabel, serviceNameLabel, sourceClusterLabel } from "./told-endpoints.ts";
+import {
+  importedServiceLabel,
+  serviceNameLabel,
+  sourceClusterLabel,
+} from "./reported-endpoints.ts";
 import type { UnderWay } from "./under-way.ts";
 
 export interface ProofPublisherOptions {
@@ -58,7 +62,9 @@ export class ProofPublisher {
     this.#options.onPublished();
   }
 
-  /** Over two slices; what moves from the first to the second is in both for a moment. */
+  /**
+   * Over two slices; an endpoint that moves from the first to the second is in both for a moment.
+   */
   async #publish(cluster: ProofCluster, service: ProofService): Promise<void> {
     const { random } = this.#options;
     if (await cluster.has("services", service.path)) {

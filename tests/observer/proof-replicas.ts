@@ -1,6 +1,6 @@
-// Only for tests: proxy replicas that route by what the clusters have published, some time later.
-// They come and go, some route to one port only, and some are asked now and then and know nothing but
-// addresses; at times they do not answer. Whom each routes to is known here, whatever it tells.
+// Only for tests: proxy replicas that use the published endpoints of the clusters, some time later.
+// They come and go, some route to one port only, and some are polled and know nothing but
+// addresses; at times they do not answer. The real routes of each are known here.
 import type { MonotonicMs } from "../../src/environment/clock.ts";
 import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
 import type { RoutedEndpoint, RoutedWitness } from "../../src/observe/routed-witness.ts";
@@ -9,7 +9,7 @@ import type { Direction } from "../../src/timeline/witness.ts";
 import type { ProofCluster } from "./proof-cluster.ts";
 import { observerHost, type ProofRun } from "./proof-run.ts";
 import { services } from "./proof-services.ts";
-import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.ts";
+import { fromKey, placeOfKey, type ReportedChange } from "./reported-endpoints.ts";
 import type { UnderWay } from "./under-way.ts";
 
 export interface ProofReplicasOptions {
@@ -26,13 +26,13 @@ interface Replica {
   readonly knowsPods: boolean;
   /** All of them where none is given. */
   readonly onlyPort: number | undefined;
-  /** Without one nobody observes it. */
+  /** Absent while it is not observed. */
   witness: RoutedWitness | undefined;
   /** The keys of all that it routes to. */
   routes: ReadonlySet<string>;
-  /** Of these it has told. */
-  told: ReadonlySet<string>;
-  toldAt: MonotonicMs;
+  /** The reported part of these. */
+  reported: ReadonlySet<string>;
+  reportedAt: MonotonicMs;
   isSilent: boolean;
 }
 
@@ -55,7 +55,7 @@ export class ProofReplicas {
     for (const replica of this.#replicas) this.#begin(replica);
   }
 
-  /** Nobody observes them any more. */
+  /** They are no longer observed. */
   endAll(): void {
     this.#isObserved = false;
     for (const replica of this.#replicas) replica.witness = undefined;
@@ -80,7 +80,7 @@ export class ProofReplicas {
     if (this.#isObserved) this.#begin(replica);
   }
 
-  /** One does not say for a while whom it routes to. */
+  /** One replica does not answer for a while. */
   async silence(): Promise<void> {
     const { simulation, random } = this.#options;
     const replica = this.#replicas[randomInt(random, this.#replicas.length)];
@@ -108,8 +108,8 @@ export class ProofReplicas {
       onlyPort: random.next() < 0.3 ? 8080 : undefined,
       witness: undefined,
       routes: new Set(),
-      told: new Set(),
-      toldAt: 0 as MonotonicMs,
+      reported: new Set(),
+      reportedAt: 0 as MonotonicMs,
       isSilent: false,
     };
   }
@@ -118,12 +118,12 @@ export class ProofReplicas {
     const run = this.#options.run();
     replica.witness = run.observer.replica(replica.name);
     replica.routes = this.#routesOf(replica);
-    replica.told = replica.routes;
-    replica.toldAt = this.#now();
+    replica.reported = replica.routes;
+    replica.reportedAt = this.#now();
     replica.isSilent = false;
-    run.replicas.set(replica.name, { beganAt: replica.toldAt, knowsPods: replica.knowsPods });
+    run.replicas.set(replica.name, { beganAt: replica.reportedAt, knowsPods: replica.knowsPods });
     this.#note("routed", replica, new Set(), "baseline");
-    replica.witness.began(toldRoutes(replica), replica.toldAt);
+    replica.witness.began(reportedRoutes(replica), replica.reportedAt);
   }
 
   #route(replica: Replica): void {
@@ -135,25 +135,27 @@ export class ProofReplicas {
   }
 
   #tell(replica: Replica, { isLate }: { readonly isLate: boolean }): void {
-    const { witness, knowsPods, told, toldAt } = replica;
-    const before = told;
+    const { witness, knowsPods, reported, reportedAt } = replica;
+    const before = reported;
     const at = this.#now();
-    // Whoever is asked now and then changed its mind some time since it was last asked.
-    const notBefore = isLate || !knowsPods ? toldAt : undefined;
-    replica.told = replica.routes;
-    replica.toldAt = at;
+    // The change of a polled replica happened at some time since the last poll.
+    const notBefore = isLate || !knowsPods ? reportedAt : undefined;
+    replica.reported = replica.routes;
+    replica.reportedAt = at;
     this.#note("routed", replica, before, isLate ? "list" : "event");
-    for (const [service, routes] of toldRoutes(replica)) {
+    for (const [service, routes] of reportedRoutes(replica)) {
       witness?.routed(service, routes, at, notBefore);
     }
   }
 
-  /** Who knows only addresses says nothing where one pod has the address after the other. */
+  /**
+   * A replica that knows only addresses reports nothing if one pod has the address after the other.
+   */
   #note(
     to: "routed" | "rerouted",
     replica: Replica,
     before: ReadonlySet<string>,
-    how: ToldChange["how"] = "event",
+    how: ReportedChange["how"] = "event",
   ) {
     const { name, knowsPods, routes } = replica;
     const namesOf = (keys: ReadonlySet<string>): ReadonlySet<string> =>
@@ -169,7 +171,7 @@ export class ProofReplicas {
     for (const key of routes) if (!isIn(key, names.before)) note("join", key);
   }
 
-  /** What every cluster has published, as a replica without delay would know it. */
+  /** The published endpoints of every cluster, as a replica without delay would know them. */
   #routesOf({ onlyPort }: Replica): ReadonlySet<string> {
     const keys = this.#options.clusters.flatMap(({ truth }) => [...truth.keysAt("published")]);
     return new Set(keys.filter((key) => onlyPort === undefined || key.endsWith(` ${onlyPort}`)));
@@ -181,16 +183,16 @@ export class ProofReplicas {
 }
 
 /** By service, as far as it knows them; each address and port once. */
-function toldRoutes({
+function reportedRoutes({
   routes,
   knowsPods,
 }: Replica): ReadonlyMap<string, readonly RoutedEndpoint[]> {
-  const told = new Map(services.map(({ path }) => [path, new Map<string, RoutedEndpoint>()]));
+  const reported = new Map(services.map(({ path }) => [path, new Map<string, RoutedEndpoint>()]));
   for (const key of routes) {
     const { cluster, service, uid, address, port } = fromKey(key);
     const podUid = uid === "" ? undefined : uid;
     const endpoint = knowsPods ? { cluster, address, port, podUid } : { address, port };
-    told.get(service)?.set(knowsPods ? key : placeOfKey(key), endpoint);
+    reported.get(service)?.set(knowsPods ? key : placeOfKey(key), endpoint);
   }
-  return new Map([...told].map(([service, routes]) => [service, [...routes.values()]]));
+  return new Map([...reported].map(([service, routes]) => [service, [...routes.values()]]));
 }

@@ -7,37 +7,37 @@ import { Observer } from "../../src/observe/observer.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import type { Journey } from "../../src/timeline/journey.ts";
 import type { ProofCluster } from "./proof-cluster.ts";
+import { type ReportedChange, ReportedEndpoints } from "./reported-endpoints.ts";
 import { TappedClient } from "./tapped-client.ts";
-import { type ToldChange, ToldEndpoints } from "./told-endpoints.ts";
 
 export const observerHost = "lockstep";
 
-/** A request that was really sent to an address, and told of by the access log. */
+/** A request that was really sent to an address, and reported by the access log. */
 export interface SentRequest {
   /** Some logs name none. */
   readonly service: string | undefined;
   readonly address: string;
   readonly port: number;
   readonly at: MonotonicMs;
-  readonly toldAt: MonotonicMs;
+  readonly reportedAt: MonotonicMs;
   readonly failed: boolean;
 }
 
 export interface ProofRun {
   readonly observer: Observer;
   /** By cluster. */
-  readonly told: ReadonlyMap<string, ToldEndpoints>;
+  readonly reported: ReadonlyMap<string, ReportedEndpoints>;
   readonly startedAt: number;
   readonly over: Journey[];
   /** By name, those that were ever observed. */
   readonly replicas: Map<string, { readonly beganAt: number; readonly knowsPods: boolean }>;
-  /** When some replica did not say whom it routes to. */
+  /** When some replica did not answer. */
   readonly silences: { readonly from: number; to: number }[];
-  /** What the replicas have told that they began and ceased to route to. */
-  readonly routed: ToldChange[];
-  /** What they really began and ceased to. */
-  readonly rerouted: ToldChange[];
-  /** Those that the access log has told of; undefined where there is no log. */
+  /** The routes that the replicas reported to begin and end. */
+  readonly routed: ReportedChange[];
+  /** The real beginnings and ends. */
+  readonly rerouted: ReportedChange[];
+  /** The requests in the access log; undefined without a log. */
   readonly requests: SentRequest[] | undefined;
   /** From then on requests are waited for. */
   logBeganAt: number;
@@ -56,11 +56,11 @@ export function startRun(
   { clusters, access, hasLog }: ObservedClusters,
 ): ProofRun {
   const environment = simulation.host(observerHost);
-  const told = new Map<string, ToldEndpoints>();
+  const reported = new Map<string, ReportedEndpoints>();
   const over: Journey[] = [];
   const observed = ({ name, form }: ProofCluster) => {
-    const delivered = new ToldEndpoints(name, { form });
-    told.set(name, delivered);
+    const delivered = new ReportedEndpoints(name, { form });
+    reported.set(name, delivered);
     const cluster = fixedAccess({ name, server: `https://${name}:6443`, token: "admin" });
     const client = new HttpKubeClient({ ...environment, cluster, userAgent: "proof" });
     return {
@@ -81,7 +81,7 @@ export function startRun(
   observer.start();
   return {
     observer,
-    told,
+    reported,
     startedAt: environment.clock.monotonicMs(),
     over,
     replicas: new Map(),

@@ -1,11 +1,11 @@
 // Only for tests: the services that every cluster of the proof has, and how their endpoints are
 // written down in the published forms.
 import type { RawRecord } from "../../src/kube/kinds/fields.ts";
-import type { EndpointName } from "./told-endpoints.ts";
+import type { EndpointName } from "./reported-endpoints.ts";
 
 export interface ProofService {
   readonly path: string;
-  /** Without one somebody writes its endpoints by hand. */
+  /** Without one its endpoints are written by hand. */
   readonly selector: Readonly<Record<string, string>> | undefined;
   readonly ports: readonly number[];
   /** Its endpoints are copied into the access cluster. */
@@ -56,7 +56,7 @@ export interface ListedEndpoint {
   readonly isReady: boolean;
 }
 
-/** What a Service object says of it; another selector may be in force. */
+/** Its Service object; another selector may be in force. */
 export function serviceSpec(
   { ports, selector, publishesUnready }: ProofService,
   inForce = selector,

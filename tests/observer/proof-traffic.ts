@@ -7,7 +7,7 @@ import type { Witness } from "../../src/timeline/witness.ts";
 import type { ProofCluster } from "./proof-cluster.ts";
 import { observerHost, type ProofRun } from "./proof-run.ts";
 import { services } from "./proof-services.ts";
-import { fromKey } from "./told-endpoints.ts";
+import { fromKey } from "./reported-endpoints.ts";
 import type { UnderWay } from "./under-way.ts";
 
 export interface ProofTrafficOptions {
@@ -21,11 +21,11 @@ export interface ProofTrafficOptions {
 
 export const logWitness: Witness = { hop: "traffic", name: "log" };
 
-/** Nobody sends a request to an address that nobody has had for so long. */
+/** No request is sent to an address that has had no pod for so long. */
 const rememberedMs = 30_000;
 
 /** A line is written when its request is over. */
-const toldLateMs = 1_000;
+const reportedLateMs = 1_000;
 
 export class ProofTraffic {
   readonly #options: ProofTrafficOptions;
@@ -43,7 +43,7 @@ export class ProofTraffic {
     }
   }
 
-  /** Somebody sends a request. */
+  /** Sends a request. */
   send(): void {
     const { random, underWay } = this.#options;
     const run = this.#options.run();
@@ -54,11 +54,11 @@ export class ProofTraffic {
     const at = this.#now();
     const failed = !this.#options.clusters.some(({ truth }) => truth.keysAt("pod").has(key));
     const named = random.next() < 0.8 ? service : undefined;
-    underWay.later(randomBetween(random, 0, toldLateMs), async () => {
-      // Who begins to read a log does not read what was written before.
+    underWay.later(randomBetween(random, 0, reportedLateMs), async () => {
+      // A new reader of a log does not see earlier lines.
       if (run !== this.#options.run() || run.endedAt < this.#now()) return;
       const request = { service: named, address, port, at, failed };
-      run.requests?.push({ ...request, toldAt: this.#now() });
+      run.requests?.push({ ...request, reportedAt: this.#now() });
       run.observer.traffic({ witness: logWitness, ...request });
     });
   }

@@ -1,6 +1,6 @@
-// Only for tests: one to three clusters and an access cluster, somebody who publishes and copies, proxy
-// replicas and clients, and observers of all that, one after the other, whose every delivery is noted.
-// Everything is drawn from a seed.
+// Only for tests: one to three clusters and an access cluster, a publisher and a copier, proxy
+// replicas and clients, and observers of them, one after the other, with a record of every
+// delivery. Everything is drawn from a seed.
 import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
 import type { Simulation } from "../../src/simulation/simulation.ts";
 import { ProofCluster } from "./proof-cluster.ts";
@@ -54,7 +54,7 @@ export class ProofWorld {
 
   get run(): ProofRun {
     const run = this.runs.at(-1);
-    if (run === undefined) throw new Error("nobody observes");
+    if (run === undefined) throw new Error("there is no observer");
     return run;
   }
 

@@ -13,7 +13,7 @@ import { ProofWorld } from "./proof-world.ts";
 
 const kinds: readonly FaultKind[] = ["latency", "reset", "partition", "one-way", "stall"];
 const troubleMs = 240_000;
-/** Until a watch that was cut off is heard again, and one that is behind has listed. */
+/** Time until a watch that was cut off is connected again, and one that is behind has listed. */
 const recoveryMs = 240_000;
 
 /** In some histories nothing goes wrong: there every endpoint must be exact. */

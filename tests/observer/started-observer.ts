@@ -130,7 +130,7 @@ export class StartedObserver {
     }
   }
 
-  /** What happens from now on does not count. Idempotent. */
+  /** Later events do not count. Idempotent. */
   end(): void {
     if (this.#ending.signal.aborted) return;
     this.#endedAt = this.#clock.monotonicMs();
@@ -199,7 +199,7 @@ export class StartedObserver {
     return this.#observer.journeys.pending();
   }
 
-  /** What has lasted for some seconds is in flight, and without a beginning if it was there first. */
+  /** A difference of some seconds is in flight, and has an unknown start if it was there first. */
   #judgeInFlight({ at, pending }: Look): void {
     const waited = new Set(pending.flatMap(waitsOf));
     const old = pending.filter(({ origin }) => origin.beforeStart === true);

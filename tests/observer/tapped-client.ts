@@ -4,9 +4,9 @@ import { type Clock, elapsedMs, type MonotonicMs } from "../../src/environment/c
 import type { IncomingResponse } from "../../src/environment/network.ts";
 import type { KubeClient, KubeRequest, KubeResponse } from "../../src/kube/client/client.ts";
 import { isRecord, type RawRecord } from "../../src/kube/kinds/fields.ts";
-import { type Resource, resources, type ToldEndpoints } from "./told-endpoints.ts";
+import { type ReportedEndpoints, type Resource, resources } from "./reported-endpoints.ts";
 
-/** What had gathered while no watch was open is told by then. */
+/** The backlog of a closed watch has arrived by then. */
 const backlogMs = 2_000;
 
 interface DoubtfulList {
@@ -17,14 +17,14 @@ interface DoubtfulList {
 export class TappedClient implements KubeClient {
   readonly #client: KubeClient;
   readonly #clock: Clock;
-  readonly #told: ToldEndpoints;
+  readonly #reported: ReportedEndpoints;
   /** Lists that may not be believed: a watch that follows says that the last one was. */
   readonly #doubtful = new Map<Resource, DoubtfulList>();
 
-  constructor(client: KubeClient, clock: Clock, told: ToldEndpoints) {
+  constructor(client: KubeClient, clock: Clock, reported: ReportedEndpoints) {
     this.#client = client;
     this.#clock = clock;
-    this.#told = told;
+    this.#reported = reported;
   }
 
   async request(request: KubeRequest): Promise<KubeResponse> {
@@ -36,7 +36,7 @@ export class TappedClient implements KubeClient {
     const objects = items.filter(isRecord).map((item) => [nameOf(item), item] as const);
     const doubtful = { objects: new Map(objects), at: this.#clock.monotonicMs() };
     this.#doubtful.set(resource, doubtful);
-    if (!this.#told.losesHalf(resource, doubtful.objects)) this.#believe(resource);
+    if (!this.#reported.losesHalf(resource, doubtful.objects)) this.#believe(resource);
     return response;
   }
 
@@ -45,16 +45,16 @@ export class TappedClient implements KubeClient {
     if (resource !== undefined) this.#believe(resource);
     const response = await this.#client.stream(request);
     if (resource === undefined) return response;
-    return { ...response, body: this.#heard(resource, response.body) };
+    return { ...response, body: this.#received(resource, response.body) };
   }
 
   #believe(resource: Resource): void {
     const list = this.#doubtful.get(resource);
     this.#doubtful.delete(resource);
-    if (list !== undefined) this.#told.listed(resource, list.objects, list.at);
+    if (list !== undefined) this.#reported.listed(resource, list.objects, list.at);
   }
 
-  async *#heard(
+  async *#received(
     resource: Resource,
     body: AsyncIterable<Uint8Array>,
   ): AsyncGenerator<Uint8Array, void, undefined> {
@@ -74,7 +74,13 @@ export class TappedClient implements KubeClient {
     if (type === "BOOKMARK" || type === "ERROR") return;
     const now = this.#clock.monotonicMs();
     const how = elapsedMs(openedAt, now) < backlogMs ? "backlog" : "event";
-    this.#told.told(resource, nameOf(object), type === "DELETED" ? undefined : object, now, how);
+    this.#reported.reported(
+      resource,
+      nameOf(object),
+      type === "DELETED" ? undefined : object,
+      now,
+      how,
+    );
   }
 }
 

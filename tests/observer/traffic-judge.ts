@@ -5,7 +5,7 @@ import { deepStrictEqual, ok } from "node:assert/strict";
 import type { Journey } from "../../src/timeline/journey.ts";
 import { byKey, type Case, placeOf } from "./proof-case.ts";
 import type { SentRequest } from "./proof-run.ts";
-import { fromKey, placeOfKey, type ToldChange } from "./told-endpoints.ts";
+import { fromKey, placeOfKey, type ReportedChange } from "./reported-endpoints.ts";
 
 /** A journey waits longer than this for a request that shows it. */
 const surelyMs = 60_000;
@@ -43,9 +43,9 @@ function judgeJourney(
   const at = origin.at + state.lagMs;
   ok(possible.map(instantOf).includes(instantOf({ at })), "a request that was never sent");
   if (direction === "join") {
-    // The first to be told is enough to show it; one that is told later can only make it less.
-    const firstToldAt = Math.min(...sure.map(({ toldAt }) => toldAt));
-    const soonest = possible.filter(({ toldAt }) => toldAt <= firstToldAt);
+    // The first report is enough to show it; a later one can only make it less.
+    const firstReportedAt = Math.min(...sure.map(({ reportedAt }) => reportedAt));
+    const soonest = possible.filter(({ reportedAt }) => reportedAt <= firstReportedAt);
     const latest = Math.max(...soonest.map((request) => request.at));
     ok(at <= latest + nearlyMs, "not the first");
     return;
@@ -59,26 +59,26 @@ function judgeJourney(
   ok(failed >= failures(sure) && failed <= failures(possible), "how many failed");
 }
 
-/** Nobody else can have been meant, as far as anybody says, and nobody else was. */
+/** By all reports no other pod can have been meant, and in reality no other was. */
 function isSurelyOf({ origin }: Journey, { at, service }: SentRequest, one: Case): boolean {
   if (at - origin.at >= surelyMs || origin.at < one.run.logBeganAt) return false;
-  // Requests may come while it is weighed whether what was told late is a change.
+  // Requests may come while a late report is still pending.
   if (origin.notBefore !== undefined) return false;
-  const isRival = (other: ToldChange): boolean =>
+  const isRival = (other: ReportedChange): boolean =>
     other.key !== one.key &&
     (service === undefined || placeOfKey(other.key) === placeOfKey(one.key));
-  // As it was told, and as it was.
+  // By the reports, and in reality.
   return [[...one.others, ...one.addressed], one.rivals].every((changes) => {
     const words = byKey(changes.filter(isRival), (other) => `${other.key} ${placeOf(other)}`);
-    return ![...words.values()].some((told) => mayHaveHad(told, at, origin.at));
+    return ![...words.values()].some((reported) => mayHaveHad(reported, at, origin.at));
   });
 }
 
 /** Whether an endpoint had the address then, or since some instant, as one place tells of it. */
-function mayHaveHad(told: readonly ToldChange[], at: number, since: number): boolean {
-  const last = told.findLast((one) => one.at <= at);
-  // What is first heard to leave was there before.
-  if (last === undefined) return told[0]?.direction === "leave";
+function mayHaveHad(reported: readonly ReportedChange[], at: number, since: number): boolean {
+  const last = reported.findLast((one) => one.at <= at);
+  // An endpoint whose first report is a removal was there before.
+  if (last === undefined) return reported[0]?.direction === "leave";
   return last.direction === "join" || last.at >= since;
 }
 

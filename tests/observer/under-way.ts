@@ -1,4 +1,4 @@
-// Only for tests: what has been begun in a simulated world and is not done yet.
+// Only for tests: actions in a simulated world that have begun and are not done yet.
 import type { Simulation } from "../../src/simulation/simulation.ts";
 
 export class UnderWay {

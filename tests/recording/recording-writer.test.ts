@@ -118,7 +118,7 @@ describe("a new file that could not be begun for want of room", () => {
       expect(evidence.coverage).toHaveLength(1);
     }, maxBytes));
 
-  test("is not missed by whoever reads the one before", () =>
+  test("is not missed by a reader of the one before", () =>
     onSmallDisk(async (scene) => {
       await failToBegin(scene);
       await scene.writer.stop();

@@ -24,7 +24,7 @@ export interface ClusterOptions {
 /** From one data centre to another continent. */
 const usualLatenciesMs = [1, 30, 300];
 
-/** The slowest message of a fault plan: what was sent before an end may arrive so much later. */
+/** The slowest message of a fault plan: data sent before an end may arrive this much later. */
 const longestLatencyMs = 2_000;
 
 /** A property does not hold. */

@@ -27,16 +27,16 @@ import { Timeline } from "../../src/timeline/timeline.ts";
 import { accessFiles, businessFiles, lessened, objectsIn, type Right } from "./deployed-rights.ts";
 
 export interface ProductRun {
-  /** What the servers refused, each message once, in the order of the first time. */
+  /** The servers' refusals, each message once, in the order of the first time. */
   readonly refusals: readonly string[];
-  /** What Lockstep logged about being refused, each line once. */
+  /** Lockstep's log lines about refusals, each once. */
   readonly complaints: readonly string[];
-  /** What came of it at the end, before anything was taken away again. */
+  /** The results at the end, before permissions were removed again. */
   readonly hosts: readonly string[];
   readonly endpoints: readonly string[];
   readonly copies: readonly string[];
   readonly status: string;
-  /** What the author of the Ingress is told. */
+  /** The Events for the author of the Ingress. */
   readonly events: readonly string[];
 }
 

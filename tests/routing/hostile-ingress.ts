@@ -35,7 +35,7 @@ const injections = [
   "constructor",
 ];
 
-/** What passes for some annotation, so that more than refusals is tried. */
+/** Values that are valid for some annotation, so that not only refusals are tried. */
 const plausible = [
   "true",
   "false",
@@ -134,7 +134,7 @@ const annotationNames = fc.oneof(
   },
 );
 
-/** What has to be switched on before others count. */
+/** Switches that other annotations need. */
 const switches = fc.subarray([
   ["lockstep.dev/affinity", "cookie"],
   ["lockstep.dev/enable-cors", "true"],

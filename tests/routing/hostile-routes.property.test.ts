@@ -1,5 +1,5 @@
-// Whatever stands in the strings of an Ingress: nothing throws, and what others have stays theirs.
-// That the proxy takes what comes of it is tried with the proxy itself, in e2e.
+// For any strings in an Ingress: nothing throws, and the routes of others stay. The tests in e2e
+// try the result with the real proxy.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type RouteTable, Routing } from "../../src/decide/routing/routing.ts";

@@ -11,7 +11,7 @@ const nginx = "nginx.ingress.kubernetes.io/";
 /** Names without a slash are ingress-nginx's. */
 export type Annotations = Readonly<Record<string, string>>;
 
-/** What the annotations ask for beyond nothing, and what is wrong with them. */
+/** The non-default settings of the annotations, and their problems. */
 export function read(annotations: Annotations): {
   readonly policy: RoutePolicy;
   readonly settings?: Partial<IngressSettings>;

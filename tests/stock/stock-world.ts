@@ -13,7 +13,7 @@ import { type ApiWorld, inApiWorld } from "../apiserver/api-world.ts";
 
 export interface StockWorld extends ApiWorld {
   readonly controller: StockController;
-  /** What happened at the proxy, with the virtual time. */
+  /** The events at the proxy, with the virtual time. */
   readonly events: readonly StockEvent[];
   /** Publishes these addresses, port 8080, for the service `web`. */
   readonly publish: (...addresses: readonly string[]) => Promise<void>;

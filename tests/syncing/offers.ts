@@ -56,12 +56,12 @@ export function offer(
   service: Service = sourceService(),
 ): ServiceOffer {
   const changedAt = { origin: originTime, seenAtMs: 1000 as MonotonicMs };
-  return { cluster, heard: true, service, endpoints, changedAt, version: "web@7" };
+  return { cluster, isKnown: true, service, endpoints, changedAt, version: "web@7" };
 }
 
-export function silent(cluster: string, heard: boolean): ServiceOffer {
+export function silent(cluster: string, isKnown: boolean): ServiceOffer {
   const nothing = { service: undefined, changedAt: undefined, version: undefined };
-  return { cluster, heard, endpoints: [], ...nothing };
+  return { cluster, isKnown, endpoints: [], ...nothing };
 }
 
 /** Holds objects as an API server does, and refuses what one would refuse. */
@@ -103,7 +103,7 @@ export class PretendedTarget {
     this.put(kind, namespace, name, isRecord(next) ? next : {});
   }
 
-  /** What there is of shop/web. */
+  /** The present objects of shop/web. */
   state(): TargetState {
     const slices = this.#all("EndpointSlice").map((raw) => endpointSliceKind.project(raw));
     return {

@@ -79,7 +79,7 @@ export class SyncWorld {
     return new HttpKubeClient({ ...environment, cluster: access, userAgent: host });
   }
 
-  /** What a person does to a cluster. */
+  /** A request by a user of a cluster. */
   async call(
     cluster: ClusterName,
     method: KubeRequest["method"],

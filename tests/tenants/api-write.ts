@@ -19,7 +19,7 @@ export async function write(client: KubeClient, { method, path, body }: ApiWrite
   });
 }
 
-/** The same; what the API server refuses, or does not have, harms nobody. */
+/** The same; a refusal or an absent object is no error. */
 export async function tryToWrite(client: KubeClient, one: ApiWrite): Promise<void> {
   try {
     await write(client, one);

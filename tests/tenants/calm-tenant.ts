@@ -1,17 +1,17 @@
-// A tenant who minds its own business: hosts with pods, certificates, passwords and external names,
-// changed one at a time, with what the proxy must hold for each of them at any moment. What is
-// expected comes from the writes alone; nothing of the product is asked.
+// A calm tenant: hosts with pods, certificates, passwords and external names, changed one at a
+// time, with the state that the proxy must have for each of them at any moment. The expectation
+// comes from the writes alone, not from the product.
 import type { KeyPair } from "../../src/apiserver/certificate-authority.ts";
 import type { ApiWrite } from "./api-write.ts";
 
-/** What the proxy must hold for a host; undefined when it must not know it. */
+/** The expected state of a host in the proxy; undefined if the proxy must not know it. */
 export interface Expected {
   readonly host: string;
   /** Of the endpoints, sorted. */
   readonly addresses: readonly string[];
   /** PEM; undefined when the host has none of its own. */
   readonly certificate: string | undefined;
-  /** Who may come in by a password; undefined when everybody may. */
+  /** The users with a password; undefined if none is needed. */
   readonly users: string | undefined;
 }
 

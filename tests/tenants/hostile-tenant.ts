@@ -1,6 +1,6 @@
-// What a tenant who means harm, or has no idea, may write into its own namespace: objects as large as
-// the API server takes, thousands of them, names that belong to others, and all of it changed again
-// and again. Plain API writes, drawn from a seed; used by the soaks and by the benchmark.
+// A hostile or careless tenant writes into its own namespace: objects as large as the API server
+// takes, thousands of them, names that belong to others, and all of it changed again and again.
+// Plain API writes, drawn from a seed; used by the soaks and by the benchmark.
 import { type Random, randomInt } from "../../src/environment/random.ts";
 import type { ApiWrite } from "./api-write.ts";
 
@@ -50,7 +50,7 @@ const patterns = [
 
 export class HostileTenant {
   readonly #options: HostileTenantOptions;
-  /** What was created and not yet deleted, by path. */
+  /** The existing objects, by path. */
   readonly #existing = new Map<string, Plural>();
   #count = 0;
 
@@ -182,7 +182,7 @@ export class HostileTenant {
       const paths = some.map((service) => path(`/${service}`, service));
       writes.push(this.#create("ingresses", name, { rules: [rule(`${name}.example`, paths)] }));
     }
-    return { name: `${count} external names that nobody resolves`, writes };
+    return { name: `${count} external names without an answer`, writes };
   }
 
   #manyEndpoints(): HostileAct {
@@ -250,7 +250,7 @@ export class HostileTenant {
     };
   }
 
-  /** What belongs to others, by every field that takes a name. */
+  /** Names of others, in every field that takes a name. */
   #claims(): HostileAct {
     const { keyPair } = this.#options;
     const name = this.#name("claim");

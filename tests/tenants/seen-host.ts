@@ -1,9 +1,9 @@
-// What the proxy holds of one host, compared with what it must hold.
+// The proxy's state of one host, compared with the expected one.
 import { findRule } from "../../src/outputs/nginx/route-match.ts";
 import type { TwinState } from "../../src/outputs/nginx/twin-control.ts";
 import type { Expected } from "./calm-tenant.ts";
 
-/** What is wrong, in a few words; undefined when all of it is right. */
+/** The difference, in a few words; undefined if there is none. */
 export function wrongOf(expected: Expected, proxy: TwinState | undefined): string | undefined {
   const { host, addresses, certificate, users } = expected;
   if (proxy === undefined) return "nothing is loaded";

@@ -1,4 +1,5 @@
-// What a hostile tenant did to the calm ones: the same steps of two runs of one seed, compared.
+// The effect of a hostile tenant on the calm ones: the same steps of two runs of one seed,
+// compared.
 import type { Step, TenantRun } from "./tenant-world.ts";
 
 /**

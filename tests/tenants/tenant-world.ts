@@ -32,17 +32,17 @@ export interface TenantRunOptions {
   readonly isHostile: boolean;
 }
 
-/** What one step did, and for how long each host was wrong until the next one. */
+/** One step, and for how long each host was wrong until the next one. */
 export interface Step {
   readonly what: string;
   readonly wrongMs: Map<string, number>;
-  /** What was wrong last, by host. */
+  /** The last difference, by host. */
   readonly wrong: Map<string, string>;
 }
 
 export interface TenantRun {
   readonly steps: readonly Step[];
-  /** What the hostile tenant did. */
+  /** The acts of the hostile tenant. */
   readonly acts: readonly string[];
 }
 
@@ -245,10 +245,10 @@ class TenantWorld {
 
   async #serve(environment: Environment): Promise<number> {
     const listen = { host: edge, port: 80 };
-    const onTold = (state: TwinState): void => {
+    const onPushed = (state: TwinState): void => {
       this.#proxy = state;
     };
-    await new TwinProxy({ ...environment, socketPath, listen, onTold, memory }).start();
+    await new TwinProxy({ ...environment, socketPath, listen, onPushed, memory }).start();
     return await new Promise<number>(() => undefined);
   }
 }

@@ -1,6 +1,6 @@
-// A hostile tenant writes the largest, most and worst objects it can, while calm ones go on with their
-// work and Lockstep and its proxy are killed now and then. What the proxy holds of the calm tenants is
-// right again as soon as it would be without the hostile one.
+// A hostile tenant writes the largest, most and worst objects it can, while calm ones continue
+// their work and Lockstep and its proxy are killed now and then. The proxy's state of the calm
+// tenants is right again as soon as without the hostile one.
 import { webcrypto } from "node:crypto";
 import { beforeAll, expect } from "vitest";
 import { makeAuthority } from "../../src/apiserver/certificate-authority.ts";

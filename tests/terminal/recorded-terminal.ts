@@ -1,5 +1,5 @@
-// Only for tests: a terminal that keeps what is written to it. A pipe of 80 columns unless somebody is
-// said to look at a screen.
+// Only for tests: a terminal that keeps its output. By default a pipe of 80 columns, unless it is
+// interactive.
 import type { Terminal } from "../../src/environment/terminal.ts";
 
 export class RecordedTerminal implements Terminal {

@@ -1,5 +1,4 @@
-// What sources may say of a service, in any combination, for properties that must hold whatever
-// they say.
+// Arbitrary combinations of facts about a service, for properties that must always hold.
 
 import fc from "fast-check";
 import type { MonotonicMs, WallMs } from "../../src/environment/clock.ts";
@@ -54,7 +53,7 @@ const doubtShape: fc.Arbitrary<StandingDoubt> = fc.record({
   isOld: fc.boolean(),
 });
 
-/** What came of the doubts about some of the pods. */
+/** The results of probes for some of the pods. */
 const doubts = someNumbers.chain((chosen) =>
   fc
     .tuple(...chosen.map(() => doubtShape))
@@ -81,7 +80,7 @@ export function heirOf(number: number): Pod {
   return pod(number, { metadata: metadata(`other-${number}`, { labels, creationTimestamp }) });
 }
 
-/** What concerns only pods and slices of the service itself, as most properties are about. */
+/** Only facts about pods and slices of the service itself, for most properties. */
 export const ownFacts = fc.record({
   pods,
   published,

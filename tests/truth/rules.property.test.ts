@@ -1,4 +1,4 @@
-// What must hold over all rules together, whatever the sources say.
+// Properties of all rules together, for any facts.
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type EndpointState, isRouted } from "../../src/decide/decision.ts";
@@ -70,7 +70,7 @@ test("a service is never empty while something could serve", () => {
   );
 });
 
-test("the order in which clusters, pods and slices are told makes no difference", () => {
+test("the order in which clusters, pods and slices are listed makes no difference", () => {
   const turned = <T>(list: readonly T[]): readonly T[] => list.toReversed();
   fc.assert(
     fc.property(clusters, policies, ([east, west, rest], by) => {
@@ -86,7 +86,7 @@ test("the order in which clusters, pods and slices are told makes no difference"
       const one = truth({ ...own, clusters: inOrder }, 80, by);
       const other = truth({ ...own, clusters: reordered }, 80, by);
       expect(other.endpoints).toEqual(one.endpoints);
-      expect(new Set(other.doubts)).toEqual(new Set(one.doubts));
+      expect(new Set(other.probeRequests)).toEqual(new Set(one.probeRequests));
     }),
     runs,
   );
@@ -156,7 +156,7 @@ const ranks: Readonly<Record<EndpointState, number>> = {
 
 /** Each says one thing more against the pod of this number. */
 const blows: Readonly<Record<string, (words: AnyFacts, number: number) => AnyFacts>> = {
-  // What a stale watch says of readiness counts only for want of anything fresher.
+  // The readiness in a stale watch counts only without a fresher source.
   "its kubelet says that it is not ready": (words, number) =>
     words.podWatch.state === "fresh"
       ? withPod(words, number, { ready: "False", containersReady: "False" })
@@ -205,7 +205,7 @@ function withPod(
   return { ...words, pods };
 }
 
-/** With two pods that serve whatever happens, so that nobody has to stand in. */
+/** With two pods that always serve, so that no endpoint has to stand in. */
 function besideOthers(words: AnyFacts): AnyFacts {
   const well = [pod(8), pod(7)];
   const isOther = ({ podIP }: { readonly podIP: string }) => !/\.[78]$/.test(podIP);

@@ -125,7 +125,7 @@ export interface FactsInWords {
   /** Pods of other services, which may have the same addresses. */
   readonly strangers?: readonly Pod[];
   readonly published?: readonly PublishedEndpoint[];
-  /** Nobody probes when absent. */
+  /** There are no probes when absent. */
   readonly doubts?: ServiceInCluster["doubts"];
   /** Numbers of pods that requests did not reach. */
   readonly unreached?: readonly number[];

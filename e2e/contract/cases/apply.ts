@@ -1,4 +1,4 @@
-// Server-side apply: who owns which field, what a second owner is told, and what is taken away.
+// Server-side apply: the owner of each field, the conflicts of a second owner, and removed fields.
 import type { CaseWorld, ContractCase } from "../contract-case.ts";
 import { allSubjects } from "../objects/all-subjects.ts";
 import {

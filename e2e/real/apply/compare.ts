@@ -1,5 +1,5 @@
-// Runs cases on two servers side by side and says where their answers differ. What must differ
-// (times, uids, versions, addresses) is left out; `fieldsV1` is compared by its bytes.
+// Runs cases on two servers side by side and reports the differences of their answers. Values that
+// must differ (times, uids, versions, addresses) are left out; `fieldsV1` is compared by its bytes.
 import {
   type ApplyCase,
   type ApplyServer,
@@ -22,7 +22,7 @@ export interface ApplyServers {
   readonly real: ApplyServer;
 }
 
-/** Ends a case at its first difference: what follows would only repeat it. */
+/** Ends a case at its first difference: later ones would only repeat it. */
 export async function compareApplyCase(
   servers: ApplyServers,
   applyCase: ApplyCase,
@@ -59,7 +59,7 @@ const ownFields = ["uid", "resourceVersion", "creationTimestamp", "deletionTimes
 /** Allocated by chance. */
 const chanceFields = ["clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort"];
 
-/** What one server has answered so far: whether something was written shows in its next answer. */
+/** The answers of one server so far: its next answer shows whether something was written. */
 class Seen {
   readonly #caseName: string;
   #version: unknown;

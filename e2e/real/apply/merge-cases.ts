@@ -1,4 +1,4 @@
-// What applying does to the fields of an object and to those who own them.
+// The effect of apply on the fields of an object and on their owners.
 import { configMap, get, map } from "./case-objects.ts";
 import { type ApplyCase, apply } from "./steps.ts";
 

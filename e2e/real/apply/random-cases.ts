@@ -18,7 +18,7 @@ export function randomApplyCase(seed: number): ApplyCase {
 
 interface Subject {
   readonly path: string;
-  /** What one client wants; a whole object when it must stand alone. */
+  /** The configuration of one client; a whole object when it must stand alone. */
   wanted(dice: Dice, isWhole: boolean): object;
   readonly subresources: readonly string[];
 }

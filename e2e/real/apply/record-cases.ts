@@ -1,4 +1,4 @@
-// Who is recorded as the owner of what, by any kind of write.
+// The recorded owners of fields, after any kind of write.
 import { configMap, get, map, maps, post, put } from "./case-objects.ts";
 import { type ApplyCase, apply, mergePatch } from "./steps.ts";
 

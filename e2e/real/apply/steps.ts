@@ -1,5 +1,5 @@
-// One request of a case of server-side apply, and how it is sent. What a server answers is compared
-// with what another one does; a case expects nothing itself.
+// One request of a case of server-side apply, and how it is sent. The answers of two servers are
+// compared; a case expects nothing itself.
 import { Agent as HttpAgent, request as httpRequest } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 

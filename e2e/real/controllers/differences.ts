@@ -7,7 +7,7 @@ import type { History } from "./scene.ts";
 export interface Difference {
   readonly namespace: string;
   readonly round: number;
-  /** What happened, from the first step on. */
+  /** The steps, from the first on. */
   readonly steps: readonly string[];
   readonly what: "answers" | "objects" | "writes";
   readonly real: readonly string[];
@@ -28,8 +28,8 @@ export function differencesOf(
       const difference = differenceOf(one, other, isCounted);
       if (difference === undefined) continue;
       const { namespace, steps } = history;
-      const told = steps.slice(0, round + 1).map(({ title }) => title);
-      return [{ namespace, round, steps: told, ...difference }];
+      const titles = steps.slice(0, round + 1).map(({ title }) => title);
+      return [{ namespace, round, steps: titles, ...difference }];
     }
     return [];
   });

@@ -1,5 +1,5 @@
-// The Events that controllers wrote, as both sides must have them: who, of what, why and in which
-// words. How often is left out, and so is what only a race explains.
+// The Events of controllers, as both sides must have them: component, object, reason and message.
+// The counts are left out, and so are Events that depend on a race.
 import { optionalString, type RawRecord, recordAt } from "../../../src/kube/kinds/fields.ts";
 import { list, type Side } from "./side.ts";
 
@@ -12,8 +12,8 @@ const generatedName = /-[bcdfghjklmnpqrstvwxz2456789]{5}\b/g;
 export async function eventsOf({ client }: Side): Promise<readonly string[]> {
   const events = await list(client, "/api/v1/events");
   // Those of the server itself name no component.
-  const told = events.filter((event) => componentOf(event) !== undefined);
-  const texts = told.map(inWords).filter((text) => !races.test(text));
+  const fromComponents = events.filter((event) => componentOf(event) !== undefined);
+  const texts = fromComponents.map(inWords).filter((text) => !races.test(text));
   return [...new Set(texts)].sort();
 }
 

@@ -1,5 +1,5 @@
-// What people and other programs do to the objects that the controllers keep, and the Endpoints that
-// they write for services without a selector.
+// Actions of people and other programs on the controllers' objects, and their own Endpoints for
+// services without a selector.
 import { randomInt } from "../../../src/environment/random.ts";
 import { someTime } from "./pod-moves.ts";
 import { chance, type Move, oneOf, type Scene, type Step } from "./scene.ts";
@@ -77,7 +77,9 @@ function editSlice(scene: Scene): Step | undefined {
   };
 }
 
-/** Whatever an edit says, it changes something: whether one that does not is a write, is another matter. */
+/**
+ * Every edit changes something: whether an edit without a change is a write is tested elsewhere.
+ */
 function signed(scene: Scene, body: Edit["body"]): object {
   const annotations = { ...body.metadata?.annotations, signed: someTime(scene) };
   return { ...body, metadata: { ...body.metadata, annotations } };

@@ -1,5 +1,5 @@
-// What the lab's endpoint controllers do otherwise than the real ones, on purpose, and why. The
-// random histories keep away from these.
+// Intended differences between the lab's endpoint controllers and the real ones, with the reason.
+// The random histories avoid them.
 import type { RealResult } from "../results.ts";
 
 export const knownDifferences: RealResult = {

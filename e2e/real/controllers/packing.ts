@@ -1,6 +1,6 @@
-// How slices fill, shrink and are packed anew: which endpoint lands where is up to chance in the real
-// controller, so no two control planes stay alike. Instead the lab's plan is asked, at every step of
-// the real one, what it would make of the slices as they are, and that is compared with what came.
+// How slices fill, shrink and are packed again. The real controller places endpoints by chance, so
+// no two control planes stay alike. Instead, at every step of the real one, the lab's plan predicts
+// the next slices from the present ones, and the result is compared with the prediction.
 import { type Random, randomInt } from "../../../src/environment/random.ts";
 import { type RawRecord, recordAt } from "../../../src/kube/kinds/fields.ts";
 import { type Node, nodeKind } from "../../../src/kube/kinds/node.ts";
@@ -24,7 +24,7 @@ export interface PackingOptions {
 
 export interface Packing {
   readonly transitions: number;
-  /** What was foretold and what came, where they differ. */
+  /** The predictions and results that differ. */
   readonly differences: readonly string[];
 }
 
@@ -68,10 +68,10 @@ async function packed(side: Side, witness: Witness, options: PackingOptions): Pr
     const after = await slicesByNamespace(side);
     await inTurns(names, concurrency, async (namespace) => {
       const slices = before.get(namespace) ?? [];
-      const foretold = await foretell(side, namespace, { slices, node, maxEndpoints });
+      const predicted = await foretell(side, namespace, { slices, node, maxEndpoints });
       const came = change(slices, after.get(namespace) ?? []);
-      if (foretold !== came) {
-        differences.push(`${namespace}, round ${round}: foretold ${foretold}, came ${came}`);
+      if (predicted !== came) {
+        differences.push(`${namespace}, round ${round}: foretold ${predicted}, came ${came}`);
       }
     });
   }
@@ -106,7 +106,7 @@ async function populate(side: Side, namespace: string, random: Random, rounds: n
   });
 }
 
-/** What a plan is made from. */
+/** The input of a plan. */
 interface Given {
   readonly slices: readonly RawRecord[];
   readonly node: Node;

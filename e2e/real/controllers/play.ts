@@ -5,7 +5,7 @@ import type { History } from "./scene.ts";
 import { inTurns, list, makeNodes, perform, type Side, send, slicesPath, Witness } from "./side.ts";
 import { Meanings, type View, viewOf } from "./view.ts";
 
-/** What a namespace looked like after a round. */
+/** The state of a namespace after a round. */
 export interface Scenery {
   /** Of each request of the step, the status it was answered with. */
   readonly answers: readonly number[];
@@ -21,7 +21,7 @@ export interface PlayOptions {
   readonly histories: readonly History[];
   /** Namespaces at a time. */
   readonly concurrency: number;
-  /** Before which rounds the controllers are started anew. */
+  /** The rounds before which the controllers are restarted. */
   readonly restartBefore: ReadonlySet<number>;
   /** Looks at the objects as they are, once in each round. */
   readonly onRound?: (objects: Published) => void;

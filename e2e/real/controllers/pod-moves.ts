@@ -1,6 +1,6 @@
-// What happens to pods in a random history: nobody runs them, so their status is written as a
-// kubelet would. The times of their readiness are told by the history itself, long ago or far ahead,
-// so that both worlds publish the same.
+// Steps of pods in a random history. No kubelet runs them, so their status is written as a kubelet
+// would. The history sets the times of their readiness, long ago or far ahead, so that both worlds
+// publish the same.
 import { randomInt } from "../../../src/environment/random.ts";
 import { chance, type Move, nodes, type Operation, oneOf, type Scene, type Step } from "./scene.ts";
 
@@ -175,7 +175,7 @@ function end(scene: Scene): Step | undefined {
   const name = existing(scene);
   if (name === undefined || scene.hasMissingNode) return undefined;
   const phase = oneOf(scene.random, ["Succeeded", "Failed"]);
-  // What has ended does not begin again, so no other move may find it.
+  // An ended pod does not begin again, so no other move may find it.
   scene.pods.delete(name);
   const target = `${podPath(scene, name)}/status`;
   return {
@@ -197,7 +197,10 @@ function leave(scene: Scene): Step | undefined {
   };
 }
 
-/** In two events, unless it is leaving already: whoever fails between them may be late for long. */
+/**
+ * In two events, unless it is leaving already: a controller that fails between them may be late for
+ * long.
+ */
 function vanish(scene: Scene): Step | undefined {
   const name = existing(scene);
   if (name === undefined) return undefined;
@@ -208,7 +211,7 @@ function vanish(scene: Scene): Step | undefined {
     operations: [
       { method: "DELETE", target: podPath(scene, name), body: { gracePeriodSeconds: 0 } },
     ],
-    // The pod is first marked as leaving and then gone: who is quick writes for each.
+    // The pod is first marked as leaving and then gone: a quick controller writes for each.
     isCounted: false,
   };
 }

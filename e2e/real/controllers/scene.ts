@@ -1,5 +1,4 @@
-// What a random history is made of: requests in steps, and the scene that the moves must know to
-// make sense.
+// The parts of a random history: requests in steps, and the scene that the moves need.
 import { type Random, randomInt } from "../../../src/environment/random.ts";
 
 /** One request of a history. */
@@ -19,7 +18,7 @@ export interface SliceChoice {
 }
 
 export interface Step {
-  /** What happens, for whoever reads a difference. */
+  /** The event, for the reader of a difference. */
   readonly title: string;
   readonly operations: readonly Operation[];
   /** True where the requests may overtake each other. */
@@ -33,7 +32,7 @@ export interface History {
   readonly steps: readonly Step[];
 }
 
-/** What exists so far, as far as the moves must know it to make sense. */
+/** The existing objects, as far as the moves need them. */
 export interface Scene {
   readonly namespace: string;
   readonly random: Random;
@@ -56,7 +55,7 @@ export interface SceneService {
   readonly hasSelector: boolean;
   readonly isHeadless: boolean;
   readonly isExternal: boolean;
-  /** Somebody else wrote Endpoints for it. */
+  /** Another writer made Endpoints for it. */
   readonly hasOwnEndpoints: boolean;
 }
 

@@ -1,4 +1,4 @@
-// What happens to services in a random history: all sorts of them come, change and go.
+// Moves of services in a random history: all sorts of them come, change and go.
 import { randomInt } from "../../../src/environment/random.ts";
 import { chance, type Move, oneOf, type Scene, type SceneService, type Step } from "./scene.ts";
 
@@ -154,7 +154,8 @@ function remove(scene: Scene): Step | undefined {
   return {
     title: `service ${name} deleted`,
     operations: [{ method: "DELETE", target: servicePath(scene, name) }],
-    // The server deletes its Endpoints; who hears of that first makes them again before they go.
+    // The server deletes its Endpoints; the first controller that sees this makes them again before
+    // they go.
     isCounted: false,
   };
 }

@@ -20,7 +20,7 @@ export interface Side {
   readonly environment: Pick<Environment, "clock" | "timers" | "random" | "log">;
   /** Resolves when the controllers have nothing left to do. */
   readonly settle: (witness: Witness) => Promise<void>;
-  /** Ends the controllers and starts them anew, with other flags if they are given. */
+  /** Ends the controllers and restarts them, with other flags if given. */
   readonly restart: (flags?: Partial<ControllerFlags>) => Promise<void>;
 }
 
@@ -91,7 +91,7 @@ export async function makeNodes(client: KubeClient): Promise<void> {
   }
 }
 
-/** What one request led to. */
+/** The effect of one request. */
 export interface Answer {
   readonly status: number;
   readonly object: Readonly<Record<string, unknown>>;

@@ -23,8 +23,8 @@ export interface SideOptions {
 }
 
 /**
- * Longer than any delay after which a controller looks again at what somebody else changed (1 s) or
- * at what its cache did not show yet (1 s).
+ * Longer than any delay of a controller before it looks again at a foreign change (1 s) or at an
+ * object missing from its cache (1 s).
  */
 const quietMs = 1600;
 const askAgainAfterMs = 100;

@@ -1,6 +1,6 @@
-// What the controllers of one side have published in a namespace, in a form in which two sides can be
-// compared: what a server draws by lot (names, uids, versions, times) is replaced by what it stands
-// for, and what Go's maps leave to chance is sorted.
+// The published objects of one side's controllers in a namespace, in a comparable form: random
+// values of a server (names, uids, versions, times) are replaced by their meaning, and lists in the
+// random order of Go's maps are sorted.
 import {
   isRecord,
   listAt,
@@ -12,7 +12,7 @@ import type { Answer } from "./side.ts";
 
 const triggerTime = "endpoints.kubernetes.io/last-change-trigger-time";
 
-/** What the names and times of one side stand for. */
+/** The meaning of the names and times of one side. */
 export class Meanings {
   /** By uid: `Pod pod-3` and the like. */
   readonly #uids = new Map<string, string>();

@@ -1,6 +1,7 @@
-// Asks two servers the same and says where their answers differ, when what must differ (times, uids,
-// versions) is left out. Refusals are compared by their causes, whose order is not fixed.
+// Sends the same request to two servers and compares the answers without times, uids and versions.
+// Refusals are compared by their causes, whose order is not fixed.
 import type { ContractServer } from "../../contract/run-case.ts";
+import { type KnownRuleDifference, knownCauses } from "./known-differences.ts";
 
 export interface AskedServers {
   readonly ours: ContractServer;
@@ -18,22 +19,53 @@ export interface Difference {
   readonly name: string;
   readonly ours: unknown;
   readonly theirs: unknown;
+  /** The known differences that explain it; none when it is a finding. */
+  readonly known: readonly KnownRuleDifference[];
 }
 
-/** What differs; undefined when nothing does. */
+/** Undefined when the answers are the same. */
 export async function compareAnswers(
   name: string,
   { ours, theirs }: AskedServers,
   question: Question,
 ): Promise<Difference | undefined> {
   const [embedded, real] = await Promise.all([ask(ours, question), ask(theirs, question)]);
-  return JSON.stringify(embedded) === JSON.stringify(real)
-    ? undefined
-    : { name, ours: embedded, theirs: real };
+  if (JSON.stringify(embedded) === JSON.stringify(real)) return undefined;
+  const known = knownCauses.filter(({ pattern }) => real.causes.some((one) => pattern.test(one)));
+  return { name, ours: embedded, theirs: real, known: isExplained(embedded, real) ? known : [] };
 }
 
-/** The answer without what each server decides for itself. */
-export async function ask(server: ContractServer, question: Question): Promise<unknown> {
+/** Whether known differences of causes are the only ones. */
+function isExplained(ours: Answer, theirs: Answer): boolean {
+  const rests = restsOf(theirs);
+  if (theirs.causes.length > 0 && rests.length === 0) return ours.status < 300;
+  const kept = ({ status, warning, reason }: Answer) => [status, warning, reason];
+  return JSON.stringify([kept(ours), restsOf(ours)]) === JSON.stringify([kept(theirs), rests]);
+}
+
+function restsOf({ causes }: Answer): readonly string[] {
+  return causes
+    .map((cause) =>
+      knownCauses.reduce((text, known) => text.replace(known.pattern, known.rest), cause),
+    )
+    .filter((rest) => rest !== "")
+    .sort();
+}
+
+interface Answer {
+  readonly status: number;
+  readonly warning: string | undefined;
+  /** Of a refusal. */
+  readonly reason?: unknown;
+  readonly message?: string;
+  readonly causes: readonly string[];
+  readonly object?: unknown;
+  /** Of an answer that is no JSON. */
+  readonly text?: string;
+}
+
+/** The answer without the fields that each server sets for itself. */
+export async function ask(server: ContractServer, question: Question): Promise<Answer> {
   const { environment, url, token, tls } = server;
   const { method, path, body, contentType = "application/json" } = question;
   const response = await environment.network.request({
@@ -49,14 +81,16 @@ export async function ask(server: ContractServer, question: Question): Promise<u
   return { status: response.status, warning: response.headers["warning"], ...shown(text) };
 }
 
-function shown(text: string): object {
+function shown(text: string): Omit<Answer, "status" | "warning"> {
   let answer: unknown;
   try {
     answer = JSON.parse(text);
   } catch {
-    return { text };
+    return { text, causes: [] };
   }
-  if (!isRecord(answer) || answer["kind"] !== "Status") return { object: sorted(answer) };
+  if (!isRecord(answer) || answer["kind"] !== "Status") {
+    return { object: sorted(answer), causes: [] };
+  }
   const details = isRecord(answer["details"]) ? answer["details"] : {};
   const causes = Array.isArray(details["causes"]) ? details["causes"].map(causeText).sort() : [];
   const message = causes.length > 1 ? "several causes" : plain(String(answer["message"]));
@@ -68,12 +102,12 @@ function causeText(cause: unknown): string {
   return plain(`${String(reason)} ${String(field)}: ${String(message)}`);
 }
 
-/** The type of `self` has a name by chance, and so has an object without one. */
+/** The real server numbers the types of `self`. */
 function plain(text: string): string {
   return text.replace(/selfType\d+/g, "self");
 }
 
-/** Set by each server alone. */
+/** Fields that each server sets for itself. */
 const ownFields = new Set([
   "creationTimestamp",
   "deletionTimestamp",

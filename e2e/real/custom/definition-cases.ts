@@ -1,5 +1,4 @@
-// Definitions, most of them wrong in one way each: what the real server says of them, the lab must
-// say too.
+// Definitions, most of them wrong in one way each. The lab must answer as the real server does.
 
 type Json = Record<string, unknown>;
 
@@ -397,7 +396,7 @@ const pairs = {
   items: { type: "object", properties: { a: { type: "string" }, b: { type: "integer" } } },
 };
 
-/** Fields without bounds, each with a rule that may then cost too much. */
+/** Fields without bounds, each with a rule that may cost too much. */
 const costlyFields: readonly (readonly [Json, string])[] = [
   [{ type: "string" }, "self.contains('abc')"],
   [{ type: "string" }, "self.contains(self)"],

@@ -1,5 +1,5 @@
-// Objects of one custom kind with every keyword in its schema, created and changed. What the real
-// server answers, the lab must answer too.
+// Objects of one custom kind with every keyword in its schema, created and changed. The lab must answer
+// as the real server does.
 import { definition } from "./definition-cases.ts";
 
 type Json = Record<string, unknown>;
@@ -324,7 +324,7 @@ export const objectCases: Readonly<Record<string, Json>> = {
   "is of another version": {
     metadata: { name: "other-version" },
     apiVersion: "cases.example.com/v9",
-    // Without a spec: the real server would also tell that this version has none.
+    // Without a spec: the real server would also report that this version has none.
     spec: undefined,
   },
   "has no kind": { metadata: { name: "no-kind" }, kind: "" },
@@ -332,7 +332,7 @@ export const objectCases: Readonly<Record<string, Json>> = {
   "is in another namespace": { metadata: { name: "elsewhere", namespace: "kube-system" } },
 };
 
-/** What is merged into an object that was accepted, and where. */
+/** Patches of accepted objects. */
 export interface ChangeCase {
   readonly from: unknown;
   readonly patch: Json;

@@ -1,5 +1,5 @@
-// Expressions for `x-kubernetes-validations`, each over the same `self`. Which of them hold, fail or
-// end in an error is for the real server to say; the lab must say the same.
+// Expressions for `x-kubernetes-validations`, all with the same `self`. The real server decides whether
+// one holds, fails or ends in an error; the lab must do the same.
 
 /** The schema of `self`. */
 export const ruleSubjectSchema = {

@@ -1,4 +1,4 @@
-// Installs published definitions on two servers and gives both the examples that come with them.
+// Installs published definitions on two servers and sends both the published examples.
 import type { AskedServers, Difference } from "./compare.ts";
 import { compareAnswers } from "./compare.ts";
 import type { PublishedApi, PublishedObject } from "./published-definitions.ts";
@@ -26,7 +26,7 @@ export async function comparePublished(
   return collect(cases);
 }
 
-/** Each example under a name of its own, and all in one namespace. */
+/** All examples are created in one namespace, under different names. */
 function compareExample(
   servers: AskedServers,
   { file, object }: PublishedObject,

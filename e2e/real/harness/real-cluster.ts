@@ -42,7 +42,7 @@ export interface RealCluster {
   stop(): Promise<void>;
 }
 
-/** What makes Deployments run, publishes their pods, and ends what is deleted. */
+/** The controllers that run Deployments, publish their pods, and end deleted objects. */
 export const usualControllers = [
   "deployment-controller",
   "replicaset-controller",

@@ -185,7 +185,7 @@ async function startServer(of: {
       `--etcd-servers=${etcdUrl}`,
       `--bind-address=${loopback}`,
       `--secure-port=${port}`,
-      // The servers of a cluster are told apart by it, and it may not be a loopback address.
+      // It distinguishes the servers of a cluster, and may not be a loopback address.
       `--advertise-address=10.201.255.${index + 1}`,
       `--cert-dir=${certificates}`,
       "--service-account-issuer=https://kubernetes.default.svc",

@@ -14,7 +14,7 @@ export interface RealProcessOptions {
   readonly folder: string;
 }
 
-/** What a program may take to end after SIGTERM; the API server waits for its watchers. */
+/** The time that a program may take to end after SIGTERM; the API server waits for its watchers. */
 const patienceMs = 10_000;
 const readyWithinMs = 120_000;
 const askAgainAfterMs = 100;
@@ -69,7 +69,7 @@ export class RealProcess {
     this.#child = this.#spawn();
   }
 
-  /** Without a word, as a machine that loses power. */
+  /** Silently, as a machine that loses power. */
   kill(): void {
     this.#child.kill("SIGKILL");
     running.delete(this);

@@ -1,5 +1,5 @@
-// Experiment: somebody who is no controller manager holds the managers' lock and renews it. Does a
-// manager ever lead, and how long after the last renewal does it?
+// Experiment: a process that is no controller manager holds the managers' lock and renews it. Does
+// a manager ever lead, and how long after the last renewal does it?
 import { elapsedMs, type MonotonicMs, toMicroTime } from "../../../src/environment/clock.ts";
 import { leaseKind } from "../../../src/kube/kinds/lease.ts";
 import { follow, send, type Trial, until } from "./trial.ts";

@@ -48,7 +48,7 @@ describe("a controller manager with a limit on its requests", () => {
       "concurrent-endpoint-syncs": workers,
     };
     const objects = throttlingObjects(services);
-    // Nobody speaks for the node.
+    // The node has no kubelet.
     const patient = { "node-startup-grace-period": 3_600_000 };
     const predicted = await inLab(1, { objects, flags: { ...flags, ...patient } }, (lab) =>
       measureThrottling(lab, { services, burst }, begunAlready),

@@ -63,11 +63,11 @@ export async function measureThrottling(
   const { clock } = trial;
   const published: { readonly name: string; readonly at: MonotonicMs }[] = [];
   let changed: string | undefined;
-  let heardAt: MonotonicMs | undefined;
+  let receivedAt: MonotonicMs | undefined;
   const watch = await follow(trial, endpointsKind, namespace, ({ type, object }) => {
     if (object.metadata.name === "kubernetes") return;
     if (type === "added") published.push({ name: object.metadata.name, at: clock.monotonicMs() });
-    if (object.metadata.name === changed && isEmpty(object)) heardAt ??= clock.monotonicMs();
+    if (object.metadata.name === changed && isEmpty(object)) receivedAt ??= clock.monotonicMs();
   });
   await begin();
   await until(trial, "half are published", () => published.length >= services / 2);
@@ -76,7 +76,7 @@ export async function measureThrottling(
   const at = Number(changed.split("-")[1]);
   const changedAt = clock.monotonicMs();
   await send(trial, "PATCH", path, { status: statusOf(at, "False") });
-  const isOver = () => published.length === services && heardAt !== undefined;
+  const isOver = () => published.length === services && receivedAt !== undefined;
   await until(trial, "all and the change are published", isOver);
   await watch.stop();
   const afterBurst = published.slice(burst);
@@ -84,7 +84,7 @@ export async function measureThrottling(
     drainSeconds: secondsBetween(published.at(0)?.at, published.at(-1)?.at),
     perSecond:
       (afterBurst.length - 1) / secondsBetween(afterBurst.at(0)?.at, afterBurst.at(-1)?.at),
-    lagSeconds: secondsBetween(changedAt, heardAt),
+    lagSeconds: secondsBetween(changedAt, receivedAt),
   };
 }
 

@@ -54,7 +54,7 @@ export function trialOn(environment: Environment, access: ClusterAccess): Trial 
   return { ...environment, client };
 }
 
-/** Follows a collection as client-go does; what is there at first comes as added. */
+/** Follows a collection as client-go does; initial objects come as added. */
 export async function follow<T extends Projected>(
   trial: Trial,
   kind: Kind<T>,

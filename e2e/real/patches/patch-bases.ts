@@ -1,5 +1,5 @@
-// What random patches are applied to: one object of each of a few kinds, rich in lists that are
-// merged by a key, and the places in it that JSON patches aim at.
+// The objects for random patches: one of each of a few kinds, rich in lists that are merged by a
+// key, and the places in it for JSON patches.
 
 export type JsonObject = Record<string, unknown>;
 

@@ -1,5 +1,5 @@
 // Thousands of random patches, of every kind and with every directive, against the embedded API
-// server and a real one: what one makes of a patch, the other must make of it too.
+// server and a real one: both must give the same result.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { nodeEnvironment } from "../../../src/environment/node/node-environment.ts";
 import { type StartedServer, startEmbeddedServer } from "../../contract/embedded-server.ts";

@@ -6,7 +6,7 @@
 -- flood of requests to one namespace, or to no route, leaves room for the lines of others.
 local _M = {}
 
--- A megabyte a second: more than anybody reads, and an hour fits on a disk.
+-- A megabyte a second: more than is ever read, and an hour fits on a disk.
 local LINES_PER_SECOND = 2000
 -- About as long as the rest of a line.
 local TARGET_BYTES = 512

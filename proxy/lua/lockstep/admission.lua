@@ -10,8 +10,8 @@ local forwarded_path = require("lockstep.forwarded_path")
 local policy_steps = require("lockstep.policy")
 local route = require("lockstep.route")
 local state = require("lockstep.state")
-local straight = require("lockstep.straight")
-local told_host = require("lockstep.told_host")
+local single_service_hosts = require("lockstep.single_service_hosts")
+local sent_host = require("lockstep.sent_host")
 local upstream = require("lockstep.upstream")
 
 local _M = {}
@@ -48,8 +48,8 @@ local function find_rule(host, path)
     return answer.refuse(404, "no route")
 end
 
--- Where a path that a program could take this one for leads to another route, perhaps a protected
--- one, nobody can say which is meant.
+-- If another reading of this path leads to another route, perhaps a protected one, the request is
+-- ambiguous and is refused.
 local function check_reading(reading, reason, var, rule)
     local plain = reading:gsub("//+", "/")
     state.learn_host(var.host)
@@ -162,12 +162,12 @@ function _M.admit_straight(here, var)
     end
     state.refresh()
     local host, path = var.host, var.uri
-    local service, peers = straight.find(host)
+    local service, peers = single_service_hosts.find(host)
     if service == nil or string.byte(path) ~= SLASH then
         return nil
     end
     check_connection(var, host)
-    told_host.settle(var, host)
+    sent_host.settle(var, host)
     forwarded_path.settle(var.request_uri, path)
     return service, peers
 end
@@ -186,7 +186,7 @@ function _M.admit(here, var)
         return nil
     end
     check_connection(var, host)
-    told_host.settle(var, host)
+    sent_host.settle(var, host)
     forwarded_path.settle(var.request_uri, path)
     if string.find(path, ";", 1, true) ~= nil or string.find(path, "\\", 1, true) ~= nil then
         check_readings(var, path, rule)

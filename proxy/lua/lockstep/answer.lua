@@ -1,5 +1,5 @@
--- What Lockstep answers itself, without an endpoint: a status, the reason for the access log, and a
--- sentence for whoever sees it. Nothing the client sent is ever part of it.
+-- Answers of Lockstep itself, without an endpoint: a status, the reason for the access log, and a
+-- sentence for the client. Nothing that the client sent is part of it.
 local _M = {}
 
 local sentences = {
@@ -48,7 +48,7 @@ function _M.refuse(status, reason)
     return send(status, reason, (sentences[reason] or reason) .. "\n")
 end
 
--- The location is well formed as a header: whoever made it let no control character in.
+-- The location is a valid header: its maker lets no control character in.
 function _M.redirect(status, location)
     ngx.header.location = location
     return send(status, "redirect", "Moved to another address.\n")

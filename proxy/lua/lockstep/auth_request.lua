@@ -1,6 +1,6 @@
--- One small request to an endpoint of a service, on a connection of its own, for the head of its
--- answer: how a service is asked whether another request may pass. Nothing is kept, and everything is
--- bounded. An endpoint that takes no connection is marked for everybody, and another is asked.
+-- One small request to an endpoint of a service, on its own connection, for the head of the answer.
+-- It asks a service whether another request may pass. Nothing is kept, and everything is bounded.
+-- An endpoint that accepts no connection is marked for all routes, and another one is tried.
 local balance = require("lockstep.balance")
 local ffi = require("ffi")
 local peer_list = require("lockstep.peer_list")

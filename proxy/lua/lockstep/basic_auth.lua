@@ -1,5 +1,5 @@
--- Name and password of a request, compared with the users that a route lets in. The endpoint does not
--- see them. A list that nobody has pushed lets nobody in.
+-- Name and password of a request, compared with the users of a route. The endpoint does not see
+-- them. While a list has not been pushed, no user may pass.
 local answer = require("lockstep.answer")
 local cors = require("lockstep.cors")
 local password = require("lockstep.password")

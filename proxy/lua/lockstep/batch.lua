@@ -1,4 +1,4 @@
--- What is pushed, checked: what is stored is well formed, whoever sent it.
+-- Checks pushed data: only well-formed data is stored, from any sender.
 local cjson = require("cjson")
 local checks = require("lockstep.checks")
 local host_entry = require("lockstep.host_entry")

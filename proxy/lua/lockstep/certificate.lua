@@ -1,6 +1,7 @@
--- Which certificate a client is shown: the one of the name it asks for, then of the wildcard above
--- it, then the one for any name. Without any of them the handshake goes on with the certificate of
--- the configuration file, which nobody trusts, so that the client can be told more than "closed".
+-- Selects the certificate for a client: the one of the requested name, then of the wildcard above
+-- it, then the one for any name. Otherwise the handshake continues with the certificate of the
+-- configuration file, which no client trusts, so that the client can get a better error than
+-- "closed".
 local ssl = require("ngx.ssl")
 local state = require("lockstep.state")
 

@@ -1,9 +1,9 @@
--- Whether an endpoint takes connections, found out by one of our own. With TLS nginx tells a refused
--- connection and a handshake that failed by nothing; only the first concerns everybody who uses the
--- endpoint, for the other may be the fault of a route that asks for TLS where there is none.
+-- Checks whether an endpoint accepts connections, with a connection of our own. With TLS, nginx
+-- does not distinguish a refused connection from a failed handshake. Only the first concerns every
+-- user of the endpoint; the second may be the fault of a route that uses TLS by mistake.
 --
--- Invariant: a worker asks an endpoint at most once at a time, and whatever goes wrong, no request and
--- no later question suffers.
+-- Invariant: a worker checks an endpoint at most once at a time, and an error affects no request
+-- and no later check.
 local rows = require("lockstep.rows")
 local suspects = require("lockstep.suspects")
 

@@ -98,7 +98,7 @@ local function get_suspects()
     wait(some and suspects.TTL_MS / 1000 or MOST_WAIT_SECONDS, function()
         return suspects.changes() == after
     end)
-    -- Counted before they are listed: what comes in between is told again rather than never.
+    -- Counted before they are listed: a change in between is sent twice rather than never.
     local changes = suspects.changes()
     local listed = suspects.list(meta:get("highest_slot"))
     return answer(200, {

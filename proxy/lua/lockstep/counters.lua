@@ -20,7 +20,7 @@ function _M.count_request(slot)
     counter.last_used_ms = ngx.now() * 1000
 end
 
--- For those of whom somebody asks what they have under way.
+-- For endpoints whose running requests are used for balancing.
 function _M.begin(slot)
     own[slot].under_way = own[slot].under_way + 1
 end

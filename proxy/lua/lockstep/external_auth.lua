@@ -1,7 +1,7 @@
--- Somebody else decides whether a request may pass: a service is told of it and answers 2xx, 401 or
--- 403. Whatever else comes, nobody passes. The service is one that the route names, or the one behind
--- a host and path of our own routes, which keep their policy: clients that may not use a route cannot
--- have it asked either.
+-- External authentication: a service receives the head of each request and answers 2xx, 401 or 403.
+-- With any other answer the request is refused. The route names the service, or a host and path of
+-- our own routes, which keep their policy: a client that may not use a route cannot have it asked
+-- either.
 local answer = require("lockstep.answer")
 local auth_request = require("lockstep.auth_request")
 local cors = require("lockstep.cors")
@@ -13,12 +13,12 @@ local _M = {}
 
 local UNDECIDED = "undecided"
 
--- Marks what is asked here. A request that has it and would have somebody asked again is refused: the
--- two might ask each other for ever.
+-- Marks these requests. A marked request that would need another check is refused: two services
+-- might ask each other for ever.
 local MARK = "X-Lockstep-Auth"
 
--- Headers of the request that mean something else there, or that only we know the truth of; so are
--- all that begin with these words, for whoever decides may know more of them than we do.
+-- Headers of the request that mean something else there, or that only the proxy knows. So are all
+-- headers with these prefixes, because the service may know more of them than we do.
 local own_headers = {}
 for _, name in ipairs({
     "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
@@ -63,7 +63,7 @@ local function fill(parts, var)
     return filled
 end
 
--- What a route may have that holds for whoever comes to it, and cannot be kept when it is asked.
+-- Policies of a route that apply to its clients and cannot apply when it is asked.
 local unasked = {
     "closed", "redirect", "hostRedirect", "appRoot", "rewrite", "basicAuth", "externalAuth",
     "verifyUpstream",
@@ -110,7 +110,7 @@ local function rule_behind(state, host, address, namespaces)
     return nil
 end
 
--- Its service, whether that speaks TLS, and the host it is told, if the client may use the route.
+-- Its service, whether that speaks TLS, and the Host header, if the client may use the route.
 local function service_behind(state, rule, var)
     local policy = rule.policy
     if policy == nil then
@@ -171,7 +171,7 @@ local function text_of(asked, var, host, path)
     return table.concat(lines, "\r\n") .. "\r\n\r\n"
 end
 
--- Cookies of whoever decided, for the client; pick.lua adds its own to them.
+-- Cookies of the auth service, for the client; pick.lua adds its own to them.
 local function keep_cookies(headers)
     local cookies = headers["set-cookie"]
     if #cookies > 0 then
@@ -227,20 +227,20 @@ function _M.step(policy, state)
             return answer.refuse(503, "auth loop")
         end
         local host, path = fill(host_parts, var), fill(path_parts, var)
-        local service, is_tls, told_host = nil, asked.tls, nil
+        local service, is_tls, sent_host = nil, asked.tls, nil
         if asked.service ~= nil then
             service = state.service(asked.service)
         else
             local name = string.lower((host:gsub(":%d+$", "")))
             local rule = rule_behind(state, name, path, namespaces)
             if rule ~= nil then
-                service, is_tls, told_host = service_behind(state, rule, var)
+                service, is_tls, sent_host = service_behind(state, rule, var)
             end
         end
         if service == nil or service.peers.count == 0 then
             return answer.refuse(503, UNDECIDED)
         end
-        host = told_host or host
+        host = sent_host or host
         local tls_name = is_tls and (host:gsub(":%d+$", "")) or nil
         local status, headers = auth_request.ask(service, text_of(asked, var, host, path), tls_name)
         if status ~= nil and status >= 200 and status < 300 then

@@ -30,7 +30,7 @@ end
 
 -- From 0 to 1: the part of its ordinary share that an endpoint gets so long after it joined.
 function _M.share(joined_ms_ago)
-    -- A clock that went back must not keep anybody waiting.
+    -- A clock that went back must not delay an endpoint.
     return joined_ms_ago < 0 and 1 or min(joined_ms_ago / SLOW_START_MS, 1)
 end
 

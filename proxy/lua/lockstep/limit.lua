@@ -9,7 +9,7 @@ local paid = ngx.shared.lockstep_limits
 
 local _M = {}
 
--- Whoever has an IPv6 address has at least the whole /64 around it.
+-- The owner of an IPv6 address has at least the whole /64 around it.
 local IPV6_BYTES = 8
 -- Beyond what is paid for: an entry that is forgotten earlier would give a new burst.
 local KEPT_SECONDS = 1
@@ -33,7 +33,7 @@ function _M.allows(limit, address)
     local kept = limit.ahead + KEPT_SECONDS
     local paid_until = paid:incr(key, interval, now, kept)
     if paid_until == nil then
-        -- No memory for even one more entry: a limit that cannot be kept refuses nobody.
+        -- There is no memory for one more entry: a limit that cannot be kept refuses no request.
         return true
     end
     if paid_until - interval < now then

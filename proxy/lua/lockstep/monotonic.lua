@@ -1,5 +1,5 @@
--- Time on a clock that is never set, the same in every worker: for what must end neither sooner nor
--- later because somebody corrects the time of the machine.
+-- A monotonic clock, the same in every worker: for times that must not change when the machine's
+-- clock is corrected.
 local ffi = require("ffi")
 
 ffi.cdef([[

@@ -1,12 +1,11 @@
--- Whether a password is the one that a digest was made of. To compute one may take as long as a second,
--- so each worker has a thread of its own for it (nginx.conf), which computes one at a time. Owners take
--- turns, so that a flood at the routes of one namespace delays another's sign-ins by one turn only;
--- each owner has a bounded number of waiting places, and those beyond get no answer. What was found
--- right is not computed again. The thread reads its code from the disk, which the user of the workers
--- must be allowed.
+-- Checks a password against a digest. That may take up to a second, so each worker has a thread for
+-- it (nginx.conf), which computes one at a time. Owners take turns, so that a flood at the routes
+-- of one namespace delays another's sign-ins by one turn only. Each owner has a bounded number of
+-- waiting places; requests above it get no answer. Correct passwords are cached. The thread reads
+-- its code from the disk, so the user of the workers needs permission for it.
 --
--- Invariant: `waiting` has an owner in `order` exactly while its list is not empty, and somebody waits
--- only while a turn is under way.
+-- Invariant: `waiting` has an owner in `order` exactly while its list is not empty, and requests
+-- wait only while a turn is running.
 local semaphore = require("ngx.semaphore")
 
 local _M = {}
@@ -16,8 +15,8 @@ local MOST_RIGHT = 10000
 -- Of one owner. The last of them waits half a minute where each takes a second and no other owner
 -- waits.
 local MOST_WAITING = 32
--- Of one that waits, who has had no answer for longer than a client waits for one. A turn that is
--- under way for so long ended with its request, and is nobody's.
+-- How long a request waits at most, which is longer than a client waits. A turn that has run for so
+-- long ended with its request.
 local PATIENCE_SECONDS = 60
 local POOL, MODULE = "passwords", "lockstep.password_digest"
 
@@ -64,7 +63,7 @@ local function complain(problem)
     end
 end
 
--- The one whose turn is next; nothing when nobody waits. Its owner goes to the end.
+-- The request whose turn is next; nil if none waits. Its owner goes to the end.
 local function next_waiting()
     while #order > 0 do
         local owner = table.remove(order, 1)
@@ -103,7 +102,7 @@ local function take_turn(owner)
     return turn:wait(PATIENCE_SECONDS) or turn:wait(0)
 end
 
--- The thread passes to the next one directly, so nobody comes between.
+-- The thread passes to the next request directly, so no other can come between.
 local function end_turn()
     local one = next_waiting()
     busy_since = one and ngx.now()

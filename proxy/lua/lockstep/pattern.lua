@@ -26,8 +26,9 @@ local MOST_LOOKS = 2e7
 -- However short the subject is: a step takes some nanoseconds even if it looks at nothing.
 local MOST_STEPS = 30000
 
--- Anywhere means from each character on, and PCRE counts anew from each: as many times the looks. An
--- ordinary expression needs some steps at each, and gets them if the header is of an ordinary length.
+-- "Anywhere" means a search from each character, and PCRE counts the steps of each search
+-- separately. An ordinary expression needs some steps for each, and gets them if the header has an
+-- ordinary length.
 local LEAST_STEPS = 16
 local USUAL_HEADER = 2048
 -- What a step without a repetition looks at.

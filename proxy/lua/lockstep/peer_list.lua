@@ -18,7 +18,7 @@ typedef struct {
     uint32_t count;
     uint32_t in_turn;     // so many, from the first, simply take turns while none is suspect
     bool is_stale;        // the service has changed or is gone
-    bool is_measured;     // somebody asks how much an endpoint has under way
+    bool is_measured;     // the number of running requests is used
     lockstep_peer at[?];
 } lockstep_peers;
 ]])

@@ -66,9 +66,9 @@ local function slot_now(context)
     return nil
 end
 
--- Marks the endpoint if it could not be reached, by any measure. It may serve other routes too, and
--- theirs must not suffer by one that is more hasty than usual, or that asks for TLS where there is none:
--- a handshake that fails looks like a connection that was refused, and has to be told apart.
+-- Marks the endpoint if it could not be reached by any measure. It may serve other routes too,
+-- which must not suffer from a route with short timeouts or with TLS by mistake. A failed handshake
+-- looks like a refused connection, and has to be distinguished from it.
 local function mark_unreachable(context, slot, seconds)
     local policy = context.policy
     local timeouts = policy and policy.timeouts
@@ -130,7 +130,7 @@ local function use_another(context)
     end
 end
 
--- What is under way is counted where somebody asks for it.
+-- Running requests are counted where they are used.
 local function begin(context)
     counters.count_request(context.slot)
     if context.peers.is_measured then

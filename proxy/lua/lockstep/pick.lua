@@ -69,7 +69,7 @@ local function set_cookie(asked, value)
     local own = asked.cookie .. "="
     local before = ngx.header["Set-Cookie"]
     local cookies = {}
-    -- Those of whoever decided that the request may pass stay; one of an earlier try does not.
+    -- Cookies of the auth service stay; one of an earlier try does not.
     for _, cookie in ipairs(type(before) == "table" and before or { before }) do
         if string.sub(cookie, 1, #own) ~= own then
             cookies[#cookies + 1] = cookie

@@ -133,9 +133,9 @@ local function permission(policy)
     return external_auth.step(policy, require("lockstep.state"))
 end
 
--- In the order in which they are asked: nobody who may not come in learns or changes anything. A
--- browser asks whether a page may use the route without saying who it is, and learns nothing else.
--- Those of clients hold as well where the route is asked whether a request may pass.
+-- In the order of the checks: a client that may not pass learns and changes nothing. A CORS
+-- preflight request has no credentials, and learns nothing else. Checks of clients also apply when
+-- the route is asked whether a request may pass.
 local kinds = {
     { field = "closed", step = closed },
     { field = "httpsRedirect", step = https_redirect },

@@ -1,4 +1,4 @@
--- Memory that the master and all workers share, zero at first. Pages that nobody touches cost nothing.
+-- Memory that the master and all workers share, zero at first. Untouched pages cost nothing.
 local ffi = require("ffi")
 
 ffi.cdef([[

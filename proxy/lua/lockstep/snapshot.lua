@@ -1,9 +1,9 @@
--- The last state that Lockstep has saved, read once by the master before the workers begin: an
--- nginx that comes back alone serves by it until somebody tells it more. Nothing in the file can
--- keep nginx from starting: what does not hold together is left out, and the error log says so.
+-- The last state that Lockstep has saved, read once by the master before the workers start. An
+-- nginx that comes back alone serves by it until Lockstep pushes again. Nothing in the file can
+-- keep nginx from starting: inconsistent parts are left out, and logged as errors.
 --
--- The first line says what follows (src/outputs/nginx/snapshot-format.ts); each other line is a
--- push of one entry, or, after a #, of no interest here.
+-- The first line describes the rest (src/outputs/nginx/snapshot-format.ts); each other line is a
+-- push of one entry, or, after a #, not used here.
 local batch = require("lockstep.batch")
 local cjson = require("cjson")
 local writer = require("lockstep.writer")

@@ -43,7 +43,7 @@ end
 function _M.init()
     require("resty.core")
     local prefix = ngx.config.prefix()
-    -- nginx opens its unix sockets to everybody; the folder around them does not.
+    -- nginx makes its unix sockets accessible to every user; the folder around them is not.
     change_mode(prefix .. "control", private)
     -- As root, the workers are another user and must reach their temporary files.
     if ffi.C.geteuid() == 0 then

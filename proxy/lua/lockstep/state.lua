@@ -10,7 +10,7 @@ local peer_list = require("lockstep.peer_list")
 local policy = require("lockstep.policy")
 local route = require("lockstep.route")
 local ssl = require("ngx.ssl")
-local straight = require("lockstep.straight")
+local single_service_hosts = require("lockstep.single_service_hosts")
 local version = require("lockstep.version")
 
 local dict = ngx.shared.lockstep_state
@@ -24,9 +24,8 @@ _M.RING = 4096
 -- In place of a key: everything changed.
 _M.ALL = "*"
 
--- A new nginx listens before it is told anything, and is told everything soon after. Requests of
--- that moment wait for it: three seconds, which is longer than any load but shorter than a client's
--- patience.
+-- A new nginx listens before the first push, and gets everything soon after. Requests of that
+-- moment wait: three seconds, which is longer than any load but shorter than clients wait.
 local LOAD_POLL_SECONDS = 0.02
 local LOAD_POLLS = 150
 
@@ -39,8 +38,8 @@ local same_as, other_names = {}, {}
 local missing_policies = {}
 -- The version that this worker goes by; none yet.
 local seen = -1
--- Where round robin stood in services that have changed. They come and go: beyond so many, all begin
--- anew.
+-- Positions of round robin in services that have changed. They come and go: above this number, all
+-- start from zero.
 local MOST_CURSORS = 100000
 local cursors, cursor_count = {}, 0
 
@@ -118,12 +117,12 @@ end
 
 local function forget_hosts()
     hosts, same_as, other_names, missing_policies = {}, {}, {}, {}
-    straight.forget_all()
+    single_service_hosts.forget_all()
 end
 
 local function forget_name(name)
     hosts[name] = nil
-    straight.forget(name)
+    single_service_hosts.forget(name)
     local other = same_as[name]
     if other ~= nil then
         other_names[other][name] = nil
@@ -229,7 +228,7 @@ function _M.host(name)
     return dict:get(_M.host_key(_M.generation, name)) and undecoded
 end
 
--- A rule whose policy is not there answers nobody: it may have been meant to protect something.
+-- A rule without its policy is never served: the policy may have been meant to protect something.
 local function policy_of(name)
     local known = policies[name]
     if known == nil then
@@ -326,11 +325,11 @@ function _M.known_service(name, rule)
     return service, peers
 end
 
--- From now on requests for the host find the service by `straight.find`, if all of them lead to it by
--- this rule. Not where the rule is that of a wildcard: clients can think of more names than memory holds.
+-- From now on requests for the host find the service by `single_service_hosts.find`, if all of them
+-- lead to it by this rule. Not for a wildcard: clients can invent more names than memory holds.
 function _M.lead_straight(name, rule, service)
     if rule.only and rule.policy == nil and hosts[name] == rule then
-        straight.add(name, service)
+        single_service_hosts.add(name, service)
     end
 end
 

@@ -14,7 +14,7 @@ local _M = {}
 _M.TTL_MS = 10000
 -- How long the others wait for the one that tries: longer than it takes to connect.
 local TRIAL_MS = 2000
--- Nobody has tried the endpoint for so long: it has left, or is not asked for anything.
+-- The endpoint has not been tried for so long: it has left, or gets no requests.
 local FORGOTTEN_MS = 60000
 -- Some are more than can be probed while they last. Those that are listed get no more requests, so
 -- their marks end and the others are listed next. A namespace may have as many as are left: one alone
@@ -60,7 +60,8 @@ function _M.mark(slot, owner)
     end
 end
 
--- For every endpoint that gets a request: the first whose mark has ended marks it anew for a while.
+-- For every endpoint that gets a request: the first one after the end of a mark sets it again for a
+-- while.
 function _M.try(slot)
     if _M.is_marked(slot) and age_of(slot) == nil then
         set_mark(slot, ngx.now() * 1000 - _M.TTL_MS + TRIAL_MS)

@@ -84,7 +84,7 @@ local function tls_url(context, kind, name)
     return scheme .. "://" .. (block and block.number or "once") .. "_" .. kind
 end
 
--- Endpoints that speak neither plain HTTP nor plain gRPC, or want to be told another host.
+-- Endpoints that speak neither plain HTTP nor plain gRPC, or need another host header.
 local function special_url(context, policy, slot)
     local var, protocol, host = ngx.var, policy.protocol, policy.upstreamHost
     if host ~= nil then

@@ -1,6 +1,6 @@
--- Changes to the state, one at a time. A change carries the boot id it was made for and the epoch of
--- its pusher: another boot id means that nginx was restarted and knows nothing, an older epoch that
--- somebody else is in charge now. Both are refused.
+-- Changes to the state, one at a time. A change carries its boot id and the epoch of its pusher.
+-- Another boot id means that nginx was restarted and knows nothing; an older epoch means that
+-- another pusher is in charge now. Both are refused.
 local cjson = require("cjson")
 local rows = require("lockstep.rows")
 local state = require("lockstep.state")
@@ -15,15 +15,15 @@ local _M = {}
 -- A worker killed while it holds the lock must not hold it for ever; no change takes this long.
 local LOCK_SECONDS = 1
 local LOCK_TRIES = 2000
--- Growing a value in a full dictionary loses the old one, so it is never let run full. The reserve is
--- for what is there already: however full it is, that an endpoint has left can be told.
+-- Growing a value in a full dictionary loses the old one, so it must never run full. The reserve is
+-- for present entries: the removal of an endpoint can always be written.
 local RESERVE_BYTES = 4 * 1024 * 1024
 local LAST_BYTES = 2 * 1024 * 1024
 -- Removing goes on in small steps beside the traffic, after every worker has looked away.
 local CLEAN_AFTER_SECONDS = 1
 local CLEAN_STEP = 256
 
--- The first of all: nobody is in charge of it, so it is only ever replaced.
+-- The first of all: no pusher is in charge of it, so it is only ever replaced.
 local SAVED_GENERATION = 1
 
 local function refusal(status, code, message)
@@ -261,7 +261,7 @@ function _M.commit(pusher, generation)
     return { generation = generation, version = committed }
 end
 
--- One entry of the saved state, in the master before anybody can ask or push.
+-- One entry of the saved state, in the master before any request or push.
 function _M.restore(values)
     -- First, or a load would go on with what a failed restoration has left.
     meta:safe_set("last_generation", SAVED_GENERATION)

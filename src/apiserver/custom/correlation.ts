@@ -1,6 +1,6 @@
-// Which part of an object before a change belongs to which part after it. What is the same as
-// before is not refused though the schema has become stricter (KEP-4008, validation ratcheting).
-// Items of lists correspond by their keys, and only in lists of type `map`.
+// Matches parts of an object with their old values. An unchanged part is not refused if the schema has
+// become stricter (KEP-4008, validation ratcheting). Items of lists are matched by their keys, and only
+// in lists of type `map`.
 import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import { fieldSchema, type JsonSchema } from "./json-schema.ts";

@@ -1,5 +1,8 @@
-// One version of a CustomResourceDefinition as a kind the server serves: the same verbs as for the
-// built-in kinds, with the rules its schema states.
+// One version of a CustomResourceDefinition as a kind that the server serves: the same verbs as for
+// built-in kinds, with the rules of its schema. Objects are stored in one version and shown in the
+// requested one. The conversion None changes only `apiVersion`; the schema of each version then prunes
+// and defaults objects, including objects that were written with an earlier schema.
+
 import { isDeepStrictEqual } from "node:util";
 import { ApiError } from "../api-error.ts";
 import type { CustomChange, CustomType, ScalePaths } from "../kinds/custom-type.ts";
@@ -11,18 +14,23 @@ import {
   startGeneration,
 } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
+import type { StoredForm } from "../listwatch/stored-form.ts";
 import { customColumns } from "../tables/custom-columns.ts";
-import { conformTo } from "./conform-object.ts";
-import { applyDefaults } from "./defaulting.ts";
-import { acceptedNames, type DefinitionVersion, groupOf, isNamespaced } from "./definition.ts";
-import { readSchema } from "./json-schema.ts";
-import { ObjectRules } from "./object-rules.ts";
-import { storedFormOf } from "./version-conversion.ts";
-import { deprecationWarnings } from "./version-order.ts";
+import { applyDefaults, conformTo } from "./conforming.ts";
+import {
+  acceptedNames,
+  type DefinitionVersion,
+  deprecationWarnings,
+  groupOf,
+  isNamespaced,
+  versionsOf,
+} from "./definition.ts";
+import { type JsonSchema, readSchema } from "./json-schema.ts";
+import { ObjectRules } from "./object-validation.ts";
 
-/** What changes while the definition itself stays the same. */
+/** State of a definition that changes without a change of its spec. */
 export interface DefinitionState {
-  /** Throws while the definition is being deleted; waits while it is very young. */
+  /** Throws while the definition is being deleted; waits while it is new. */
   admitCreate(
     kind: { readonly group: string; readonly resource: string },
     name: string,
@@ -114,13 +122,13 @@ function stepsOf(path: string): readonly string[] {
   return path.replace(/^\./, "").split(".");
 }
 
-/** A status that was there stays; one that was not does not come in this way. */
+/** The status can be neither changed nor added by an update of the object. */
 function keepStatus(object: KubeObject, current: KubeObject): void {
   if (Object.hasOwn(current, "status")) object["status"] = current["status"];
   else delete object["status"];
 }
 
-/** Everything but the status is as it was, labels and annotations too. */
+/** An update of the status changes nothing else, not even labels and annotations. */
 function takeStatusOnly(object: KubeObject, current: KubeObject): void {
   const { status } = object;
   const hasStatus = Object.hasOwn(object, "status");
@@ -134,14 +142,14 @@ function takeStatusOnly(object: KubeObject, current: KubeObject): void {
   else delete object["status"];
 }
 
-/** The generation counts changes of everything but the metadata; an empty list is not none. */
+/** The generation counts changes of everything but metadata; an empty list differs from none. */
 function sameContent(object: KubeObject, current: KubeObject): boolean {
   const { metadata: _, ...content } = object;
   const { metadata: __, ...before } = current;
   return isDeepStrictEqual(content, before);
 }
 
-/** The lab calls no webhooks, so there is only one version it can show. */
+/** Webhooks are not called, so only the stored version can be shown. */
 function refuseUse(definition: KubeObject, version: DefinitionVersion): void {
   const strategy = textAt(definition, "spec", "conversion", "strategy");
   if (strategy !== "Webhook" || version.isStorage) return;
@@ -153,4 +161,30 @@ function refuseUse(definition: KubeObject, version: DefinitionVersion): void {
       "this server calls no conversion webhooks",
     { causes: [{ reason: "", message: `conversion webhook for ${kind} failed` }] },
   );
+}
+
+function storedFormOf(
+  definition: KubeObject,
+  version: DefinitionVersion,
+  schema: JsonSchema,
+): StoredForm {
+  const group = groupOf(definition);
+  const storage = versionsOf(definition).find((one) => one.isStorage) ?? version;
+  const isStored = storage.name === version.name;
+  const storageSchema = isStored ? schema : readSchema(storage.schema ?? {});
+  return {
+    fromStorage(stored) {
+      const shown = inVersion(stored, `${group}/${version.name}`, schema);
+      applyDefaults(shown, schema);
+      return isDeepStrictEqual(shown, stored) ? stored : shown;
+    },
+    toStorage(object) {
+      return isStored ? object : inVersion(object, `${group}/${storage.name}`, storageSchema);
+    },
+  };
+}
+
+function inVersion(object: KubeObject, apiVersion: string, schema: JsonSchema): KubeObject {
+  const { value } = conformTo(schema, object);
+  return { ...copyJson(value), apiVersion, kind: object.kind, metadata: object.metadata };
 }

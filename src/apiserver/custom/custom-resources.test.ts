@@ -61,7 +61,7 @@ describe("a definition", () => {
       expect(objectsAt(groups.json, "groups").at(-1)).toMatchObject({ name: "example.com" });
     }));
 
-  it("does not get a name that another one of its group has", () =>
+  it("does not get a name that another definition of its group has", () =>
     inApiWorld(async (world) => {
       await install(world, shopDefinition({ names: { shortNames: ["sh"] } }));
       const second = { plural: "stores", kind: "Shop", shortNames: ["sh"] };
@@ -100,7 +100,7 @@ describe("a definition", () => {
       { establishingDelayMs: 5000 },
     ));
 
-  it("takes its objects with it, and stays until they are gone", () =>
+  it("is deleted after its objects", () =>
     inApiWorld(async (world) => {
       const { call, client } = world;
       await install(world, shopDefinition());
@@ -133,7 +133,7 @@ describe("a definition", () => {
       expect((await call("GET", shops)).status).toBe(404);
     }));
 
-  it("goes at once when it was never established", () =>
+  it("is deleted at once when it was never established", () =>
     inApiWorld(
       async ({ call, client }) => {
         await call("POST", definitions, shopDefinition());
@@ -144,7 +144,7 @@ describe("a definition", () => {
       { establishingDelayMs: 5000 },
     ));
 
-  it("says so when it names formats nobody knows", () =>
+  it("gets a warning for unknown formats", () =>
     inApiWorld(async ({ call }) => {
       const schema = { type: "object", properties: { a: { type: "string", format: "postcode" } } };
       const { status, headers } = await call("POST", definitions, shopDefinition({ schema }));
@@ -156,7 +156,7 @@ describe("a definition", () => {
 });
 
 describe("objects of a custom kind", () => {
-  it("wait two seconds while their definition is young", () =>
+  it("wait two seconds while their definition is new", () =>
     inApiWorld(async ({ call, client }) => {
       await call("POST", definitions, shopDefinition());
       await client.timers.sleep(100);
@@ -191,7 +191,7 @@ describe("objects of a custom kind", () => {
       ]);
     }));
 
-  it("lose unknown fields, with a word about it or with a refusal", () =>
+  it("lose unknown fields with a warning, or are refused", () =>
     inApiWorld(async (world) => {
       await install(world, shopDefinition());
       const object = { ...shop("a", { size: 2, colour: "red" }), extra: 1 };
@@ -207,7 +207,7 @@ describe("objects of a custom kind", () => {
       );
     }));
 
-  it("are refused in the words of the schema", () =>
+  it("are validated by the schema", () =>
     inApiWorld(async (world) => {
       await install(world, shopDefinition());
       const { json } = await world.call("POST", shops, shop("a", { size: 0 }));
@@ -338,7 +338,7 @@ describe("several versions", () => {
 });
 
 describe("servers on one storage", () => {
-  it("learn of definitions from each other, and of those that were there before", () =>
+  it("serve definitions of other servers, also older ones", () =>
     inApiWorld(async (world) => {
       const { call, client, addServer } = world;
       await addServer("second");

@@ -1,6 +1,5 @@
-// The custom kinds of one server: it follows the definitions in the storage, whoever wrote them, and
-// keeps the set of served kinds in step with them. A kind is made anew when its definition changes,
-// which ends the watches on it, as on a real server.
+// The custom kinds of one server. They follow the definitions in storage, also those that other servers
+// wrote. A change of a definition replaces its kinds and ends the watches on them, as on a real server.
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
@@ -15,10 +14,9 @@ import { WatchCache } from "../listwatch/watch-cache.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Backend } from "../verbs/backend.ts";
 import { customKind } from "./custom-kind.ts";
-import { acceptedNames, conditionOf, isTrue, versionsOf } from "./definition.ts";
+import { acceptedNames, compareVersions, conditionOf, isTrue, versionsOf } from "./definition.ts";
 import { DefinitionController } from "./definition-controller.ts";
 import { customResourceDefinitionKind } from "./definition-kind.ts";
-import { compareVersions } from "./version-order.ts";
 
 export interface CustomResourcesOptions {
   readonly clock: Clock;
@@ -29,16 +27,16 @@ export interface CustomResourcesOptions {
   readonly backend: Backend;
   readonly kinds: ServedKinds;
   readonly establishingDelayMs: number;
-  /** The kind is no more, in this form: whoever watches it must begin anew. */
+  /** The kind was removed or replaced; its watches have to end. */
   readonly onRemoved: (kind: ResourceKind) => void;
 }
 
-/** A definition so young may not be known to every server yet; objects of it wait that long. */
+/** Other servers may not know a new definition yet, so its first objects are delayed. */
 const youthMs = 2000;
 
 interface Served {
   readonly definition: KubeObject;
-  /** Of all versions; those that are not served are needed to read what is stored. */
+  /** Of all versions; those that are not served are needed to read stored objects. */
   readonly kinds: readonly ResourceKind[];
 }
 
@@ -61,7 +59,7 @@ export class CustomResources {
     this.#controller = new DefinitionController(options);
   }
 
-  /** Resolves when what is stored by now is served. */
+  /** Resolves when the definitions in storage are served. */
   async start(): Promise<void> {
     this.#feed.start();
     await new Promise<void>((resolve) => {
@@ -104,7 +102,7 @@ export class CustomResources {
     return found.map(([, { object }]) => object);
   }
 
-  /** Brings the served kinds in step with the definitions. */
+  /** Makes the served kinds match the definitions. */
   #serve(): void {
     const before = this.#served;
     const served = new Map<string, Served>();
@@ -150,12 +148,12 @@ export class CustomResources {
     }
   }
 
-  /** One round of the controllers after another, as long as there is news. */
+  /** Runs the controllers again as long as definitions have changed. */
   #wake(): void {
     this.#isStale = true;
     if (this.#isSyncing) return;
     this.#isSyncing = true;
-    // Never rejects: see below.
+    // Never rejects: `#syncAll` catches.
     void this.#syncAll();
   }
 
@@ -167,8 +165,8 @@ export class CustomResources {
           this.#storageKind(definition),
         );
       } catch (error) {
-        // Later news, or the next start of the server, will bring it on.
-        this.#options.log.warn("Definitions could not be looked after.", { error });
+        // The next change of a definition, or the next start of the server, tries again.
+        this.#options.log.warn("cannot update the status of definitions", { error });
       }
     }
     this.#isSyncing = false;
@@ -181,14 +179,14 @@ export class CustomResources {
   }
 }
 
-/** What decides how its objects are served. */
+/** Whether both serve objects in the same way. */
 function hasSameShape(a: KubeObject, b: KubeObject): boolean {
   return (
     isDeepStrictEqual(a["spec"], b["spec"]) && isDeepStrictEqual(acceptedNames(a), acceptedNames(b))
   );
 }
 
-/** In the order discovery shows them: by group, and in a group the preferred version first. */
+/** In the order of discovery: by group, and the preferred version first. */
 function servedKinds(served: ReadonlyMap<string, Served>): readonly ResourceKind[] {
   return [...served.values()]
     .flatMap(({ definition, kinds }) => {
@@ -222,7 +220,7 @@ function refusedWhileTerminating(
   );
 }
 
-/** This cache is the server's own and not one that clients read: no metric speaks of it. */
+/** Clients do not read this cache, so its metrics are not shown. */
 function uncounted(): ConstructorParameters<typeof WatchCache>[0]["tally"] {
   return {
     eventsReceived: 0,

@@ -1,18 +1,18 @@
-// What a server does to definitions by itself, as the controllers inside a real one do: it decides
-// their names, says when they are established, and when they are deleted removes their objects.
-// Every server of a cluster does all of it; each step is decided anew from what is stored, so that
-// two doing the same do it once.
-import { toTime } from "../../environment/clock.ts";
+// The controllers inside an API server that write the status of definitions: names, Established, and
+// the deletion of objects with their definition. Every server of a cluster runs them. Each step is
+// decided from the stored state, so a step that two servers take has one effect.
+import { type Clock, elapsedMs, toTime } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
 import type { Timers } from "../../environment/timers.ts";
 import { ApiError } from "../api-error.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend } from "../verbs/backend.ts";
-import { removeObject } from "../verbs/delete.ts";
-import { approvalCondition } from "./api-approval.ts";
+import { deleteObject, removeObject } from "../verbs/delete.ts";
+import { readDeleteOptions } from "../verbs/delete-options.ts";
 import {
-  type Condition,
+  approvalCondition,
+  type ConditionUpdate,
   cleanupFinalizer,
   conditionOf,
   isTrue,
@@ -20,26 +20,29 @@ import {
 } from "./definition.ts";
 import { customResourceDefinitionKind } from "./definition-kind.ts";
 import { decideNames } from "./definition-names.ts";
-import { deleteInstances } from "./instance-deletion.ts";
 
 export interface DefinitionControllerOptions {
   readonly backend: Backend;
   readonly timers: Timers;
   readonly log: Log;
   /**
-   * Between the acceptance of names and being established. Real servers wait 5 s where there are
-   * several of them, so that all have heard of the definition before anybody uses it.
+   * Between accepted names and Established. Real servers wait 5 s where there are
+   * several of them, so that all know the definition before it is used.
    */
   readonly establishingDelayMs: number;
 }
 
-/** After a step that failed: the storage was not there, or objects would not go. */
+/** After a failed step: storage was not available, or objects could not be deleted. */
 const retryMs = 5000;
+
+/** apiextensions pkg/controller/finalizer: interval of checks, and the time until it starts again. */
+const pollMs = 5000;
+const waitMs = 60_000;
 
 export class DefinitionController {
   readonly #options: DefinitionControllerOptions;
   readonly #stopping = new AbortController();
-  /** Names of definitions whose end, or whose beginning, is being waited for. */
+  /** Names of definitions that are being deleted, or established. */
   readonly #finalizing = new Set<string>();
   readonly #establishing = new Set<string>();
 
@@ -52,7 +55,7 @@ export class DefinitionController {
     this.#stopping.abort();
   }
 
-  /** Takes each definition one step further; another change of it will bring the next. */
+  /** Takes each definition one step further; the change of its status brings the next. */
   async sync(
     definitions: readonly KubeObject[],
     storageKindOf: (definition: KubeObject) => ResourceKind | undefined,
@@ -61,7 +64,7 @@ export class DefinitionController {
       if (this.#stopping.signal.aborted) return;
       await this.#step(definition, definitions);
       const kind = storageKindOf(definition);
-      if (isDoomed(definition))
+      if (isBeingDeleted(definition))
         this.#begin(this.#finalizing, definition, () => this.#finalize(definition, kind));
       else if (isUnestablished(definition)) {
         this.#begin(this.#establishing, definition, () => this.#establish(definition));
@@ -86,7 +89,7 @@ export class DefinitionController {
   #begin(running: Set<string>, { metadata }: KubeObject, task: () => Promise<void>): void {
     if (running.has(metadata.name)) return;
     running.add(metadata.name);
-    // Never rejects: what fails is logged and tried again until the server stops.
+    // Never rejects: failures are logged and retried until the server stops.
     void this.#untilDone(task, metadata.name).finally(() => running.delete(metadata.name));
   }
 
@@ -99,9 +102,9 @@ export class DefinitionController {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        log.warn("A definition could not be taken further; trying again.", { name, error });
+        log.warn("cannot update a definition, retrying", { name, error });
       }
-      // The loop's own condition sees the abort.
+      // The condition of the loop checks the signal.
       await timers.sleep(retryMs, signal).catch(() => undefined);
     }
   }
@@ -140,11 +143,8 @@ export class DefinitionController {
     await this.#release(definition, outcome);
   }
 
-  /** Takes the finalizer away; without others the definition goes with it. */
-  async #release(
-    definition: KubeObject,
-    outcome: Omit<Condition, "lastTransitionTime">,
-  ): Promise<void> {
+  /** Removes the finalizer, and the definition if it has no other. */
+  async #release(definition: KubeObject, outcome: ConditionUpdate): Promise<void> {
     const { backend } = this.#options;
     const kind = customResourceDefinitionKind;
     const { name } = definition.metadata;
@@ -155,17 +155,21 @@ export class DefinitionController {
       return withCondition({ ...current, metadata: kept }, outcome, this.#now);
     });
     if (released === undefined || (released.metadata.finalizers ?? []).length > 0) return;
-    await ignoreGone(removeObject(backend, { kind, namespace: undefined, name }, released));
+    await ignoring(
+      ["NotFound", "Conflict"],
+      removeObject(backend, { kind, namespace: undefined, name }, released),
+    );
   }
 
-  /** Undefined when it is gone, or another one by now. */
+  /** Undefined when it was deleted, or replaced by another of the same name. */
   async #update(
     definition: KubeObject,
     change: (current: KubeObject) => KubeObject,
   ): Promise<KubeObject | undefined> {
     const store = this.#options.backend.store(customResourceDefinitionKind);
     const { name, uid } = definition.metadata;
-    const updated = await ignoreGone(
+    const updated = await ignoring(
+      ["NotFound", "Conflict"],
       store.update(undefined, name, (current) =>
         current.metadata.uid === uid ? change(current) : current,
       ),
@@ -174,15 +178,11 @@ export class DefinitionController {
   }
 }
 
-export function terminating(
-  status: "True" | "False",
-  reason: string,
-  message: string,
-): Omit<Condition, "lastTransitionTime"> {
+function terminating(status: "True" | "False", reason: string, message: string): ConditionUpdate {
   return { type: "Terminating", status, reason, message };
 }
 
-function isDoomed({ metadata }: KubeObject): boolean {
+function isBeingDeleted({ metadata }: KubeObject): boolean {
   const isHeld = metadata.finalizers?.includes(cleanupFinalizer) === true;
   return metadata.deletionTimestamp !== undefined && isHeld;
 }
@@ -191,7 +191,7 @@ function isUnestablished(definition: KubeObject): boolean {
   return isTrue(definition, "NamesAccepted") && !isTrue(definition, "Established");
 }
 
-function isSet(definition: KubeObject, condition: Omit<Condition, "lastTransitionTime">): boolean {
+function isSet(definition: KubeObject, condition: ConditionUpdate): boolean {
   const old = conditionOf(definition, condition.type);
   return (
     old?.status === condition.status &&
@@ -200,13 +200,51 @@ function isSet(definition: KubeObject, condition: Omit<Condition, "lastTransitio
   );
 }
 
-/** Another server, or whoever deleted it, may have been faster. */
-async function ignoreGone<T>(write: Promise<T>): Promise<T | undefined> {
+/** Another server may have written or deleted the object first. */
+async function ignoring<T>(
+  reasons: readonly ("NotFound" | "Conflict")[],
+  write: Promise<T>,
+): Promise<T | undefined> {
   try {
     return await write;
   } catch (error) {
-    const isGone = error instanceof ApiError && ["NotFound", "Conflict"].includes(error.reason);
-    if (!isGone) throw error;
-    return undefined;
+    if (error instanceof ApiError && reasons.some((one) => one === error.reason)) return undefined;
+    throw error;
   }
+}
+
+/**
+ * Deletes all objects of a definition and waits until they are gone; some have finalizers. Returns the
+ * condition Terminating: True when objects are left.
+ */
+async function deleteInstances(options: {
+  readonly backend: Backend;
+  readonly timers: Timers;
+  readonly kind: ResourceKind;
+  readonly signal: AbortSignal;
+}): Promise<ConditionUpdate> {
+  const { backend, timers, kind, signal } = options;
+  const deletion = readDeleteOptions(undefined, new URLSearchParams());
+  for (const { metadata } of await instancesOf(backend, kind)) {
+    const { namespace, name } = metadata;
+    await ignoring(["NotFound"], deleteObject(backend, { kind, namespace, name }, deletion));
+  }
+  const { clock }: { clock: Clock } = backend;
+  const startedAt = clock.monotonicMs();
+  while ((await instancesOf(backend, kind)).length > 0) {
+    if (elapsedMs(startedAt, clock.monotonicMs()) >= waitMs) {
+      return terminating(
+        "True",
+        "InstanceDeletionCheck",
+        "could not confirm zero CustomResources remaining: context deadline exceeded",
+      );
+    }
+    await timers.sleep(pollMs, signal);
+  }
+  return terminating("False", "InstanceDeletionCompleted", "removed all instances");
+}
+
+async function instancesOf(backend: Backend, kind: ResourceKind): Promise<readonly KubeObject[]> {
+  const { items } = await backend.store(kind).list({ namespace: undefined, matches: undefined });
+  return items.map((item) => item.object);
 }

@@ -1,5 +1,5 @@
-// The kind CustomResourceDefinition itself. Its status is the server's: which names are accepted,
-// whether its objects can be served, in which versions objects have been stored.
+// The kind CustomResourceDefinition. The server writes its status: accepted names, whether objects are
+// served, and the versions in which objects have been stored.
 import { conform } from "../decode/conform.ts";
 import {
   ensureObject,
@@ -19,7 +19,7 @@ import {
 } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { cleanupFinalizer, versionsOf, withCondition } from "./definition.ts";
-import { checkDefinition } from "./definition-check.ts";
+import { checkDefinition } from "./definition-validation.ts";
 import { isKnownFormat } from "./formats.ts";
 import { type JsonSchema, readSchema, someSchema } from "./json-schema.ts";
 
@@ -63,7 +63,7 @@ export const customResourceDefinitionKind = defineKind({
     checkDefinition(definition, current, errors);
   },
   validateStatus() {
-    // Whoever may write the status is trusted with it.
+    // Clients with the permission to write the status are trusted.
   },
   warnings(definition) {
     const schemas = versionsOf(definition).flatMap(({ schema }) => (schema ? [schema] : []));
@@ -76,7 +76,7 @@ export const customResourceDefinitionKind = defineKind({
       if (schema !== undefined) conformSchema(schema);
     }
   },
-  /** It stays until its objects are gone. */
+  /** A finalizer keeps it until its objects are deleted. */
   markDeleted(definition, now) {
     const { finalizers = [] } = definition.metadata;
     const held = finalizers.includes(cleanupFinalizer)
@@ -94,7 +94,7 @@ export const customResourceDefinitionKind = defineKind({
   },
 });
 
-/** The version objects are stored in from now on may be one of those they have been stored in. */
+/** Adds the storage version to the versions in which objects have been stored. */
 function noteStoredVersion(definition: KubeObject): void {
   const storage = versionsOf(definition).find((version) => version.isStorage);
   const stored = textsAt(definition, "status", "storedVersions");
@@ -103,7 +103,7 @@ function noteStoredVersion(definition: KubeObject): void {
   definition["status"] = { ...status, storedVersions: [...stored, storage.name] };
 }
 
-/** The places where the table only says `json`: what is there is a schema again. */
+/** The table of schemas has only `json` in some places that hold a schema. */
 function conformSchema(schema: JsonObject): void {
   for (const keyword of ["items", "additionalProperties"]) {
     const inner = schema[keyword];

@@ -1,19 +1,17 @@
-// Which of the names a definition asks for it gets: each is used once in a group. What was accepted
-// stays accepted, and what is in use elsewhere is refused in the condition NamesAccepted.
+// Decides the names of a definition. A name is used once in a group. Accepted names stay accepted; a name
+// of another definition is refused in the condition NamesAccepted.
 import { isDeepStrictEqual } from "node:util";
 import { objectAt } from "../kinds/fields.ts";
 import type { KubeObject } from "../kube-object.ts";
 import {
   acceptedNames,
-  type Condition,
+  type ConditionUpdate,
   conditionOf,
   type DefinitionNames,
   groupOf,
   requestedNames,
   withCondition,
 } from "./definition.ts";
-
-type Decision = Omit<Condition, "lastTransitionTime">;
 
 /** The definition with its names decided; the same object when there is nothing to decide. */
 export function decideNames(
@@ -41,7 +39,7 @@ interface UsedNames {
   readonly kinds: ReadonlySet<string>;
 }
 
-/** What the definitions of the group have been accepted with. */
+/** The accepted names of all definitions of the group. */
 function namesInUse(definition: KubeObject, all: readonly KubeObject[]): UsedNames {
   const group = groupOf(definition);
   const names = all.filter((other) => groupOf(other) === group).map(acceptedNames);
@@ -55,8 +53,8 @@ function decide(
   requested: DefinitionNames,
   accepted: DefinitionNames,
   used: UsedNames,
-): { names: DefinitionNames; decision: Decision } {
-  let refusal: Decision | undefined;
+): { names: DefinitionNames; decision: ConditionUpdate } {
+  let refusal: ConditionUpdate | undefined;
   const conflict = (reason: string, message: string) => {
     refusal = { type: "NamesAccepted", status: "False", reason, message };
   };
@@ -96,8 +94,8 @@ function inUse(name: string): string {
   return `${JSON.stringify(name)} is already in use`;
 }
 
-/** Established once is established for good. */
-function establishedAfter(definition: KubeObject, decision: Decision): Decision {
+/** Established never becomes False again. */
+function establishedAfter(definition: KubeObject, decision: ConditionUpdate): ConditionUpdate {
   const old = conditionOf(definition, "Established");
   if (old?.status !== "True" && decision.status === "True") {
     return {

@@ -1,5 +1,5 @@
-// Objects inside objects (`x-kubernetes-embedded-resource`): each needs a kind and a version, and
-// its metadata is cleaned and checked like that of an object of its own.
+// Objects inside objects (`x-kubernetes-embedded-resource`). Each needs a kind and a version. Its
+// metadata is pruned and validated like that of any object.
 import { conform } from "../decode/conform.ts";
 import { SchemaTypeError } from "../decode/schema-type-error.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
@@ -7,10 +7,10 @@ import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import { dns1035Label } from "../kinds/names.ts";
 import { validateMeta } from "../kinds/object-meta.ts";
 import type { KubeObject } from "../kube-object.ts";
-import { childPath, keyPath } from "./field-path.ts";
+import { childPath, keyPath } from "./field-paths.ts";
 import { fieldSchema, type JsonSchema } from "./json-schema.ts";
 
-/** Unknown fields in the metadata of embedded objects go; their paths are given. */
+/** Removes unknown fields from the metadata of embedded objects, and returns their paths. */
 export function cleanEmbedded(value: unknown, schema: JsonSchema): readonly string[] {
   const unknown: string[] = [];
   visitEmbedded(value, schema, "", (object, path) => {
@@ -72,7 +72,7 @@ function checkKind(value: unknown, path: string, errors: FieldErrors): void {
   }
 }
 
-/** Any name will do: which rule its kind has is not known here. */
+/** The rule for names of its kind is not known here, so any name is accepted. */
 function checkMetadata(value: unknown, path: string, errors: FieldErrors): void {
   if (value === undefined) return;
   try {

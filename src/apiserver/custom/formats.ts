@@ -1,20 +1,19 @@
-// The formats of texts a schema may name, as k8s.io/kube-openapi's strfmt has them. A format that
-// is not among them says nothing, as in Kubernetes; so does one on another type than text.
+// The formats of texts, as in k8s.io/kube-openapi's strfmt. An unknown format, or a format of a type
+// other than string, is not checked, as in Kubernetes.
 
 import { parseGoNanos } from "../../environment/go-duration.ts";
 import { isIpv4, isIpv6 } from "../../environment/ip-address.ts";
 import { dnsLabel, dnsSubdomain } from "../kinds/names.ts";
+import { hasControlCharacter, matchesPattern, runes } from "./go-texts.ts";
 import type { JsonSchema } from "./json-schema.ts";
-import { matchesPattern } from "./patterns.ts";
-import { hasControlCharacter, runes } from "./runes.ts";
 
-/** True also when the schema names no format that is checked. */
+/** True also when the schema has no format that is checked. */
 export function isOfFormat(schema: JsonSchema, text: string): boolean {
   if (schema.format === "" || (schema.type !== "" && schema.type !== "string")) return true;
   return formats.get(normalized(schema.format))?.(text) ?? true;
 }
 
-/** Whether the format means something on its type; a definition that names another gets a warning. */
+/** Whether the format is known for its type; a definition with another gets a warning. */
 export function isKnownFormat({ type, format }: JsonSchema): boolean {
   switch (type) {
     case "":
@@ -94,7 +93,7 @@ function matching(pattern: string): (text: string) => boolean {
   return (text) => matchesPattern(pattern, text);
 }
 
-/** An absolute path, or something with a scheme: what Go's ParseRequestURI takes. */
+/** An absolute path, or a text with a scheme, as for Go's ParseRequestURI. */
 function isRequestUri(text: string): boolean {
   if (hasControlCharacter(text)) return false;
   if (/%(?![0-9a-fA-F]{2})/.test(text)) return false;

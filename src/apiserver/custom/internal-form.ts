@@ -1,5 +1,5 @@
-// How the real server shows parts of a definition in its messages: as JSON of its internal Go types,
-// with every field, under its Go name. Only messages have this form.
+// Parts of a definition as the real server shows them in messages: JSON of its internal Go types, with
+// every field under its Go name.
 import {
   isJsonObject,
   type JsonObject,
@@ -48,7 +48,7 @@ export function shownRule(raw: JsonObject): JsonObject {
 
 type Form = "text" | "flag" | "value" | "schema" | "schemas" | "named" | "items" | "additional";
 
-/** Every keyword in the order of the Go type: its name there, in JSON, and what it holds. */
+/** Every keyword in the order of the Go type: its name there, its name in JSON, its content. */
 const keywords: readonly (readonly [string, string, Form])[] = [
   ["ID", "id", "text"],
   ["Schema", "$schema", "text"],

@@ -1,5 +1,5 @@
-// A schema of a CustomResourceDefinition, read once into a form in which every keyword is there and
-// typed. Keywords that Kubernetes does not support stay in `raw`, for the checks that refuse them.
+// A schema of a CustomResourceDefinition, read once into a form with every keyword typed. Unsupported
+// keywords stay in `raw`, for the checks that refuse them.
 import {
   isJsonObject,
   type JsonObject,
@@ -13,7 +13,7 @@ import {
 } from "../kinds/fields.ts";
 
 export interface JsonSchema {
-  /** "" when the schema says none. The same holds for the other texts. */
+  /** "" when the schema has none, like the other texts. */
   readonly type: string;
   readonly format: string;
   readonly pattern: string;

@@ -1,17 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { Correlation } from "./correlation.ts";
+import { followPath } from "./field-paths.ts";
 import { readSchema } from "./json-schema.ts";
-import { buildRules, checkRules } from "./rule-check.ts";
-import { followPath } from "./rule-paths.ts";
-import { escapedName } from "./rule-types.ts";
+import { buildRules, checkRules, ruleTypesOf } from "./rules.ts";
 
 type Json = Record<string, unknown>;
 
-/** What the rules of the schema say of a value, and of its change from another. */
+/** The causes that the rules of a schema report for a value, or for a change of it. */
 function refusals(raw: Json, value: unknown, old?: unknown): readonly string[] {
   const schema = readSchema(raw);
-  const tree = buildRules(schema, false);
+  const tree = buildRules(schema, ruleTypesOf(schema, { isResource: false }));
   const errors = new FieldErrors();
   const before = old === undefined ? undefined : new Correlation(value, old, schema);
   if (tree !== undefined) {
@@ -30,7 +29,7 @@ function withRules(rules: readonly Json[], more: Json = {}): Json {
 }
 
 describe("rules", () => {
-  it("say what is wrong by their message, or by themselves", () => {
+  it("report their message, or the rule itself", () => {
     const value = { min: 5, max: 1 };
     const rule = "self.min <= self.max";
     expect(refusals(withRules([{ rule }]), value)).toEqual([
@@ -52,7 +51,7 @@ describe("rules", () => {
     ]);
   });
 
-  it("have reasons and places of their own", () => {
+  it("report with a reason and a path", () => {
     const rules = [
       { rule: "false", message: "a", reason: "FieldValueForbidden", fieldPath: ".min" },
       { rule: "false", message: "b", reason: "FieldValueRequired" },
@@ -65,13 +64,13 @@ describe("rules", () => {
     ]);
   });
 
-  it("say when they could not be evaluated", () => {
+  it("report errors of evaluation", () => {
     expect(refusals(withRules([{ rule: "self.min > 0", message: "positive" }]), {})).toEqual([
       'FieldValueInvalid spec: Invalid value: "object": no such key: min evaluating rule: positive',
     ]);
   });
 
-  it("compare with the state before, where there is one", () => {
+  it("compare with the old value, where there is one", () => {
     const raw = {
       type: "object",
       properties: {
@@ -86,13 +85,13 @@ describe("rules", () => {
     ]);
   });
 
-  it("also see new objects when the state before is optional", () => {
+  it("run on new objects when oldSelf is optional", () => {
     const rule = { rule: "oldSelf.hasValue() || self.min == 1", optionalOldSelf: true };
     expect(refusals(withRules([rule]), { min: 2 })).toHaveLength(1);
     expect(refusals(withRules([rule]), { min: 2 }, { min: 3 })).toEqual([]);
   });
 
-  it("tell items of map lists apart by their keys", () => {
+  it("match items of map lists by their keys", () => {
     const items = {
       type: "object",
       properties: { name: { type: "string" }, n: { type: "integer" } },
@@ -121,13 +120,13 @@ describe("rules", () => {
     ).toEqual(["FieldValueInvalid spec[1]: Invalid value: failed rule: self.n >= oldSelf.n"]);
   });
 
-  it("forgive what has not changed", () => {
+  it("do not refuse unchanged values", () => {
     const raw = withRules([{ rule: "self.min > 5" }]);
     expect(refusals(raw, { min: 1 }, { min: 1 })).toEqual([]);
     expect(refusals(raw, { min: 1 }, { min: 2 })).toHaveLength(1);
   });
 
-  it("do not run for long on large values", () => {
+  it("stop at the limit of work", () => {
     const raw = {
       type: "array",
       items: { type: "integer" },
@@ -142,20 +141,6 @@ describe("rules", () => {
         "exceeded': no further validation rules will be run due to call cost exceeds limit for " +
         "rule: sums",
     ]);
-  });
-});
-
-describe("names of fields in expressions", () => {
-  it.each([
-    ["spec", "spec"],
-    ["namespace", "__namespace__"],
-    ["a-b", "a__dash__b"],
-    ["a.b/c", "a__dot__b__slash__c"],
-    ["a__b", "a__underscores__b"],
-    ["1a", undefined],
-    ["a b", undefined],
-  ])("%s is written %s", (name, expected) => {
-    expect(escapedName(name)).toBe(expected);
   });
 });
 

@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { FieldErrors } from "../kinds/field-errors.ts";
-import { conformTo } from "./conform-object.ts";
+import { applyDefaults, conformTo } from "./conforming.ts";
 import { Correlation } from "./correlation.ts";
-import { applyDefaults } from "./defaulting.ts";
 import { isKnownFormat, isOfFormat } from "./formats.ts";
 import { readSchema } from "./json-schema.ts";
-import { checkListTypes } from "./list-types.ts";
-import { checkValue } from "./value-check.ts";
-import { reportFailures } from "./value-failure.ts";
+import { checkListTypes } from "./object-validation.ts";
+import { checkValue, reportFailures } from "./value-validation.ts";
 
 type Json = Record<string, unknown>;
 
@@ -23,7 +21,7 @@ function object(properties: Json, more: Json = {}): Json {
   return { type: "object", properties, ...more };
 }
 
-describe("a value is held against its schema", () => {
+describe("validation of a value", () => {
   it.each<[string, Json, unknown, readonly string[]]>([
     ["fits", object({ a: { type: "string" } }), { a: "x" }, []],
     [
@@ -116,12 +114,12 @@ describe("a value is held against its schema", () => {
     expect(failures(raw, value)).toEqual(expected);
   });
 
-  it("that takes forever to match with backtracking, and does not here", () => {
+  it("runs a pattern in linear time that would backtrack for hours", () => {
     const raw = object({ a: { type: "string", pattern: "^(a+)+$" } });
     expect(failures(raw, { a: `${"a".repeat(10_000)}b` })).toHaveLength(1);
   });
 
-  it("and is forgiven what it was before", () => {
+  it("accepts unchanged values", () => {
     const item = object({ name: { type: "string" }, n: { type: "integer", minimum: 1 } });
     const list = {
       type: "array",
@@ -151,7 +149,7 @@ describe("a value is held against its schema", () => {
   });
 });
 
-describe("an object is brought into the shape of its schema", () => {
+describe("an object that conforms to its schema", () => {
   const schema = readSchema(
     object({
       spec: object({
@@ -174,7 +172,7 @@ describe("an object is brought into the shape of its schema", () => {
     }),
   );
 
-  it("without what the schema does not know", () => {
+  it("has no unknown fields", () => {
     const { value, unknownFields } = conformTo(schema, {
       apiVersion: "v1",
       kind: "X",
@@ -211,7 +209,7 @@ describe("an object is brought into the shape of its schema", () => {
     ]);
   });
 
-  it("with what the schema says when nothing is said", () => {
+  it("has defaults for absent fields", () => {
     const value = { spec: {} };
     applyDefaults(value, schema);
     expect(value).toEqual({ spec: { filled: { a: 5 } } });
@@ -221,8 +219,8 @@ describe("an object is brought into the shape of its schema", () => {
   });
 });
 
-describe("a list holds each thing once", () => {
-  it("when it is a set or a map", () => {
+describe("items of a list", () => {
+  it("are unique in sets and maps", () => {
     const schema = readSchema(
       object({
         set: { type: "array", "x-kubernetes-list-type": "set", items: { type: "string" } },

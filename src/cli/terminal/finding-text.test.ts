@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
-import { confidenceOf, type Finding } from "../../doctor/finding.ts";
+import type { Finding } from "../../doctor/finding.ts";
 import { findingText } from "./finding-text.ts";
 
 const finding: Finding = {
   rule: "some-rule",
   severity: "warning",
-  confidence: confidenceOf(2),
+  confidence: "certain: two sources",
+  hop: undefined,
   cause: "Something holds something back, and here is a sentence that needs more than one line.",
   evidence: [
     { text: "short", source: "a.log:12" },
@@ -15,6 +16,8 @@ const finding: Finding = {
     },
   ],
   fix: { component: "some-component", change: "--flag=1", reason: "Because." },
+  missing: [],
+  consequences: [],
 };
 
 test("a finding is a verdict, what was seen, and a fix to copy, within 80 columns", () => {
@@ -47,13 +50,4 @@ test("a narrow terminal loses nothing", () => {
   const text = findingText(finding, { width: 40 });
   expect(text.split("\n").filter((line) => line.length > 40)).toEqual([]);
   expect(text.replaceAll(/\s/g, "")).toContain("very-long-name/".repeat(8));
-});
-
-test.each([
-  [1, "likely: one source"],
-  [2, "certain: two sources"],
-  [3, "certain: three sources"],
-  [4, "certain: 4 sources"],
-])("%d sources are called %s", (sources, words) => {
-  expect(confidenceOf(sources)).toBe(words);
 });

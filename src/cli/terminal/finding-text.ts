@@ -1,10 +1,10 @@
-// A finding for people at a terminal: verdict first, then what was seen and where, then the fix on
-// lines of its own so that it can be copied. At most 80 columns unless there are more.
+// Prints a finding: the verdict, the evidence with its sources, then the fix on separate lines, to
+// copy.
 import type { Finding } from "../../doctor/finding.ts";
-import { wrapText } from "./wrapped-text.ts";
+import { wrapText } from "./text.ts";
 
 export interface TextOptions {
-  /** Columns; 80 unless given. */
+  /** Columns; default 80. */
   readonly width?: number;
 }
 

@@ -1,15 +1,15 @@
-// JSON for machines that a person may see all the same: it means the same, and what a terminal would
-// obey or hide is written as an escape.
+// JSON lines that are safe on a terminal: control characters are written as escapes, with the same
+// meaning.
 
-/** What JSON leaves as it is: controls above ASCII, marks of direction, other ends of lines. */
+/** Not escaped by JSON: control characters above ASCII, marks of direction, other line ends. */
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** On one line, without its end. */
+/** One line without a newline. */
 export function jsonLine(value: object): string {
   return JSON.stringify(value).replace(hidden, escaped);
 }
 
-/** A character beyond the first 65,536 has two escapes. */
+/** A character beyond 65,535 has two escapes. */
 function escaped(character: string): string {
   return character
     .split("")

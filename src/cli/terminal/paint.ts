@@ -1,5 +1,5 @@
-// The few colours of the terminal, each with one meaning: blue for Lockstep, grey for what is
-// secondary, amber for late, red for lost or failed. Without colours the text stays the same.
+// The colours of the terminal, each with one meaning: blue for Lockstep, grey for secondary text,
+// amber for late, red for lost or failed. Without colours the text is the same.
 import type { Terminal } from "../../environment/terminal.ts";
 
 export interface Paint {

@@ -1,19 +1,19 @@
-// How far a run is, beside the results: on a terminal one line that is redrawn in place, elsewhere a
-// line when something new is done. It goes where errors go, so that a pipe gets results only.
+// The progress of a run on standard error, so that a pipe gets results only. On a terminal one line
+// is redrawn; elsewhere each new step is a line.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Terminal } from "../../environment/terminal.ts";
-import { StatusLine } from "./status-line.ts";
+import { cutText } from "./text.ts";
 
-export interface ProgressLineOptions {
+interface ProgressLineOptions {
   readonly terminal: Terminal;
-  /** The real one: how often somebody looks does not depend on virtual time. */
+  /** The real clock, also for runs in simulated time. */
   readonly clock: Clock;
 }
 
-/** More often than this nobody sees it, and the run has better things to do. */
+/** Faster changes are not visible. */
 const redrawEveryMs = 100;
 
-/** A log of a run should not be longer than its result. */
+/** The log should not be longer than the result. */
 const plainEveryMs = 5_000;
 
 export class ProgressLine {
@@ -29,7 +29,7 @@ export class ProgressLine {
     this.#line = new StatusLine(terminal, (text) => terminal.writeError(text));
   }
 
-  /** `detail` changes all the time and is only redrawn; a new step is worth a line. */
+  /** `detail` changes often and is only redrawn; a new step gets a line. */
   show(step: string, detail: string): void {
     const { interactive } = this.#terminal;
     const isNew = step !== this.#step;
@@ -41,7 +41,7 @@ export class ProgressLine {
     else this.#terminal.writeError(`${text}\n`);
   }
 
-  /** Before anything else is written. */
+  /** Call before writing anything else. */
   clear(): void {
     this.#line.clear();
   }
@@ -51,5 +51,32 @@ export class ProgressLine {
     if (this.#shownAt !== undefined && elapsedMs(this.#shownAt, now) < everyMs) return false;
     this.#shownAt = now;
     return true;
+  }
+}
+
+/** One line of a terminal that is redrawn in place. */
+const toEmptyLine = "\r\u001b[K";
+
+export class StatusLine {
+  readonly #terminal: Pick<Terminal, "columns">;
+  readonly #write: (text: string) => void;
+  #isDrawn = false;
+
+  /** `write` is `terminal.write` or `terminal.writeError`. */
+  constructor(terminal: Pick<Terminal, "columns">, write: (text: string) => void) {
+    this.#terminal = terminal;
+    this.#write = write;
+  }
+
+  draw(text: string): void {
+    // The last column stays free, because a terminal would wrap behind it.
+    this.#write(toEmptyLine + cutText(text, this.#terminal.columns - 1));
+    this.#isDrawn = true;
+  }
+
+  /** Call before writing anything else. */
+  clear(): void {
+    if (this.#isDrawn) this.#write(toEmptyLine);
+    this.#isDrawn = false;
   }
 }

@@ -1,11 +1,10 @@
-// Two parts of a terminal: lines that stay and scroll away as lines do, and below them a live part
-// that is drawn anew in place. The scrollback keeps exactly what was printed. Invariant: the cursor
-// is at the start of the last live line, where what somebody types cannot break it, or at the start
-// of an empty line when there is none.
+// A terminal in two parts: printed lines that scroll up, and below them a live part that is redrawn
+// in place. The scrollback keeps exactly the printed lines. Invariant: the cursor is at the start
+// of the last live line, where typed keys cannot break it, or at the start of an empty line.
 import type { Terminal } from "../../environment/terminal.ts";
-import { textColumns } from "./text-columns.ts";
+import { textColumns } from "./text.ts";
 
-/** Both before a line: behind a full one they would take its last character away. */
+/** Written before a line: after a full line they would delete its last character. */
 const clearLine = "\u001b[K";
 const clearBelow = "\u001b[J";
 const hideCursor = "\u001b[?25l";
@@ -22,7 +21,7 @@ export class Screen {
     this.#terminal = terminal;
   }
 
-  /** Prints lines that stay, and the live part below them; in one write, so that nothing flickers. */
+  /** Prints lines and redraws the live part in one write, so that nothing flickers. */
   draw(printed: readonly string[], live: readonly string[]): void {
     if (this.#isEnded) return;
     if (printed.length === 0 && sameLines(live, this.#live)) return;
@@ -35,7 +34,7 @@ export class Screen {
     this.#live = live;
   }
 
-  /** The live part is taken away and the cursor given back; nothing is drawn after it. */
+  /** Removes the live part and shows the cursor. Nothing is drawn after it. */
   end(): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -43,7 +42,7 @@ export class Screen {
     this.#live = [];
   }
 
-  /** To the start of the live part; on a terminal that became narrower its lines have broken. */
+  /** Moves to the start of the live part. On a narrower terminal its lines have wrapped. */
   #toTop(): string {
     const columns = Math.max(1, this.#terminal.columns);
     const height = this.#live.reduce(

@@ -1,7 +1,6 @@
-// Rows of cells in columns of fixed width: a cell that is too long goes on below itself, so nothing
-// is lost and nothing is wider than the table. Colours are put on after measuring. Pure.
-import { textColumns } from "./text-columns.ts";
-import { wrapText } from "./wrapped-text.ts";
+// The one table of all commands: rows of cells in columns of fixed width. A long cell is wrapped
+// below itself. Colours are added after measuring. Pure.
+import { textColumns, wrapText } from "./text.ts";
 
 export interface Column {
   readonly width: number;
@@ -12,12 +11,12 @@ export type Cell = string | { readonly text: string; readonly paint: (text: stri
 
 const gap = "  ";
 
-/** How much the columns and the gaps between them take. */
+/** The width of the columns with their gaps. */
 export function tableWidth(columns: readonly Column[]): number {
   return columns.reduce((sum, { width }) => sum + width + gap.length, -gap.length);
 }
 
-/** One row, as many lines as its longest cell needs. */
+/** One row; it has as many lines as its longest cell. */
 export function rowLines(
   cells: readonly Cell[],
   columns: readonly Column[],

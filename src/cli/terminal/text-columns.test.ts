@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cutText, leftText, rightText, textColumns } from "./text-columns.ts";
+import { cutText, leftText, rightText, textColumns } from "./text.ts";
 
 test.each([
   ["", 0],

@@ -1,10 +1,10 @@
-// Measured values as people read them: three significant digits where a value is not a count, and
-// always with what it counts. Pure.
+// Measured values as text: counts in full, other values with three significant digits and a unit.
+// Pure.
 import { durationText } from "../../environment/duration-text.ts";
 import type { Unit } from "../../lab/incidents/figure.ts";
 
-/** What stands where a value does not apply. */
-export const nothing = "–";
+/** Shown where a value does not apply. */
+const nothing = "–";
 
 /** `10 min 46 s`, `12,954`, `20/s`, `25 %`, `×1.37`. */
 export function valueText(value: number | undefined, unit: Unit): string {
@@ -33,4 +33,9 @@ export function numberText(value: number): string {
 /** `25 %` for 0.25. */
 export function percentText(share: number): string {
   return `${numberText(Number((share * 100).toPrecision(3)))} %`;
+}
+
+/** `1 request`, `1,200 requests`. */
+export function counted(count: number, one: string): string {
+  return `${numberText(count)} ${one}${count === 1 ? "" : "s"}`;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wrapText } from "./wrapped-text.ts";
+import { wrapText } from "./text.ts";
 
 test("breaks at spaces, and cuts a word that is longer than a line", () => {
   expect(wrapText("one two three", { width: 8, first: "- ", rest: "  " })).toEqual([

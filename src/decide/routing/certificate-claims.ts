@@ -33,22 +33,22 @@ export interface IngressClaims {
   readonly claims: readonly CertificateClaim[];
   readonly aliases: readonly CertificateClaim[];
   readonly passwords: PasswordClaim | undefined;
-  /** What is wrong whatever the secrets are. */
+  /** Problems that do not depend on secrets. */
   readonly problems: readonly RoutingProblem[];
 }
 
-/** Whom an Ingress lets in. */
+/** The users that an Ingress lets in. */
 export interface PasswordClaim {
   readonly origin: RouteOrigin;
   readonly reference: SecretReference;
   /** `namespace/name` of the secret. */
   readonly secret: string;
   readonly form: UserListForm;
-  /** What policies call the list. */
+  /** The name of the list in policies. */
   readonly key: string;
 }
 
-/** Of one object: entries multiply the names they do not list; no list that somebody wrote has more. */
+/** Of one object: entries multiply the names they do not list; no hand-written list has more. */
 export const maxUnlistedClaims = 20_000;
 
 const known = new WeakMap<Ingress, IngressClaims>();
@@ -71,7 +71,7 @@ function* readClaims(ingress: Ingress): Steps<IngressClaims> {
   const claims: CertificateClaim[] = [];
   const aliases: CertificateClaim[] = [];
   const problems: RoutingProblem[] = [];
-  // What is wrong with the annotation is told where the routes are made.
+  // Problems of the annotation are reported where the routes are made.
   const settings = readAnnotations(ingress.annotations, () => undefined);
   const wwwNames = settings.redirectsWww
     ? ruleNames.flatMap((host) => wwwCounterpart(host) ?? [])
@@ -148,7 +148,8 @@ class UnlistedNames {
     if (this.isExceeded) return noNames;
     // An entry without hosts is for those of the rules that no other entry names.
     const wanted = listed === undefined ? this.#hosts : [];
-    // Whoever has the wildcard of an entry, the hosts of the rules under it are the Ingress's own.
+    // The hosts of the rules under an entry's wildcard are the Ingress's own, also if another
+    // Ingress has the wildcard.
     const covered = (listed ?? wanted).map((name) => this.#under.get(name) ?? []);
     const coveredCount = covered.reduce((sum, { length }) => sum + length, 0);
     this.#count += wanted.length + coveredCount + this.#otherNames.size;
@@ -176,7 +177,7 @@ function isSecretName(text: string): boolean {
   return /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(text);
 }
 
-/** Each once; what is no host name is left out. */
+/** Each once; invalid host names are left out. */
 function hostsOf(written: readonly string[]): readonly string[] {
   return [...new Set(written.map(hostOf).filter((host) => host !== undefined))];
 }

@@ -126,7 +126,7 @@ describe("who has a name", () => {
   const known = () =>
     Object.fromEntries(Object.entries(secrets).map(([key, make]) => [key, make()]));
 
-  test("the oldest of a namespace, and the others are told", () => {
+  test("the oldest of a namespace, and the others get a problem", () => {
     const ours = [
       ingress("young", [], [entry("new", "shop.example")], { bornMs: 2 }),
       ingress("old", [], [entry("web", "shop.example")], { bornMs: 1 }),
@@ -138,7 +138,7 @@ describe("who has a name", () => {
     });
   });
 
-  test("nobody of another namespace, though the owner has no certificate at all", () => {
+  test("no Ingress of another namespace, though the owner has no certificate at all", () => {
     const ours = [
       ingress("owner", ["shop.example"], [], { bornMs: 1 }),
       ingress("stranger", [], [entry("web", "shop.example")], { namespace: "evil", bornMs: 2 }),
@@ -180,7 +180,7 @@ describe("who has a name", () => {
     });
   });
 
-  test("an alias of an Ingress, unless somebody has the name, and without complaint", () => {
+  test("an alias of an Ingress, unless another Ingress has the name, and without a problem", () => {
     const alias = "nginx.ingress.kubernetes.io/server-alias";
     const annotations = { [alias]: "www.shop.example,b.example,uncovered.test" };
     const ours = [
@@ -251,7 +251,7 @@ describe("hosts of several namespaces", () => {
     ]).toEqual([undefined, undefined, "a/web"]);
   });
 
-  test("a wildcard in a tls entry is for the hosts of its own rules, whoever has the wildcard", () => {
+  test("a wildcard in a tls entry is for the hosts of its own rules, also if another Ingress has the wildcard", () => {
     const first = routed("a", ["a.wild.example"], [onlyTls], 1);
     const second = routed("b", ["b.wild.example"], [onlyTls], 2);
     expect([
@@ -299,12 +299,12 @@ describe("hosts of several namespaces", () => {
       decided.change({ joined, left }, { secret: secretOf, now, areNew: false }, routing);
       const fresh = new Routing({ className: "lockstep" });
       fresh.decide({ ingresses, classes: [] });
-      const anew = new Certificates({});
+      const rebuilt = new Certificates({});
       const input = { secret: secretOf, now, areNew: false };
-      anew.change({ joined: ingresses, left: [] }, input, fresh);
-      expect(new Map(decided.table.serverNames)).toEqual(anew.table.serverNames);
+      rebuilt.change({ joined: ingresses, left: [] }, input, fresh);
+      expect(new Map(decided.table.serverNames)).toEqual(rebuilt.table.serverNames);
       expect(new Set(decided.table.certificates.keys())).toEqual(
-        new Set(anew.table.certificates.keys()),
+        new Set(rebuilt.table.certificates.keys()),
       );
     }
   });
@@ -380,7 +380,7 @@ describe("a secret that cannot be used harms only its own names", () => {
     });
   });
 
-  test("while it is not read yet nothing is shown and nobody is blamed", () => {
+  test("while it is not read yet nothing is shown and no problem is reported", () => {
     const ours = [ingress("a", [], [entry("web", "shop.example")])];
     expect(shown(ours, { "shop/web": { kind: "unread" } })).toEqual({ names: [], problems: [] });
   });
@@ -394,7 +394,7 @@ describe("a secret that cannot be used harms only its own names", () => {
   });
 });
 
-test("an expired certificate is shown, and its owner is told", () => {
+test("an expired certificate is shown, and its owner gets a problem", () => {
   const ours = [ingress("a", [], [entry("web", "shop.example")])];
   const later = (now + 400 * 24 * 3_600_000) as WallMs;
   expect(shown(ours, { "shop/web": fine() }, { now: later })).toEqual({
@@ -403,7 +403,7 @@ test("an expired certificate is shown, and its owner is told", () => {
   });
 });
 
-test("a certificate that expires is told of with the next change, whatever that is about", () => {
+test("an expired certificate is reported with the next change, whatever that is about", () => {
   const decided = new Certificates({});
   const known = (wallMs: number) => ({ secret: fine, now: wallMs as WallMs, areNew: false });
   const problemsAt = (wallMs: number, ...joined: Ingress[]) => {
@@ -428,7 +428,7 @@ test("a wildcard host needs a certificate for all of it", () => {
   });
 });
 
-test("the default certificate is for every other name, and what is wrong with it is nobody's", () => {
+test("the default certificate is for every other name, and its problem belongs to no object", () => {
   const ours = [ingress("a", [""], [entry("web")])];
   const more = { defaultCertificate: { namespace: "edge", name: "any" } };
   const secrets = { "shop/web": fine(), "edge/any": secret(wild.cert, wild.key) };

@@ -1,9 +1,9 @@
-// Which certificate is shown for which name, from the Ingresses' tls entries, the secrets they name and
-// the namespaces that hosts belong to. It depends on nothing but these, the default and the time; what was found out before is kept,
-// so that a change costs the names it is about. A secret that cannot be used harms only the names it
-// was meant for.
-// Invariant: `#names` and `#secrets` hold the claims of exactly the Ingresses that joined and did not
-// leave, and the table is what `nameCertificate` says of each name.
+// Selects the certificate for each name, from the Ingresses' tls entries, the secrets they name and
+// the namespaces that hosts belong to. The result depends only on these, the default and the time.
+// Earlier results are kept, so a change costs only the names it is about. An unusable secret harms
+// only the names it was meant for. Invariant: `#names` and `#secrets` hold the claims of exactly
+// the Ingresses that joined and did not leave, and the table has the result of `nameCertificate`
+// for each name.
 import { assertCostly } from "../../environment/assert.ts";
 import type { WallMs } from "../../environment/clock.ts";
 import { atOnce, type Steps } from "../../environment/steps.ts";
@@ -27,7 +27,7 @@ export interface CertificateTable {
   /** By name asked for in TLS: a key of `certificates`, or `noCertificate`. */
   readonly serverNames: ReadonlyMap<string, string>;
   readonly problems: readonly RoutingProblem[];
-  /** What is wrong with the default certificate, which is no object's fault. */
+  /** The problem of the default certificate, which belongs to no object. */
   readonly defaultProblem: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export interface CertificateChanges {
 export interface KnownSecrets {
   readonly secret: (reference: SecretReference) => KnownSecret;
   readonly now: WallMs;
-  /** They may be others than when they were last read; else only those nobody has read yet are. */
+  /** They may have changed since they were last read; otherwise only unread ones are read. */
   readonly areNew: boolean;
 }
 
@@ -96,12 +96,12 @@ export class Certificates {
   readonly #secrets = new Map<string, NamedSecret>();
   readonly #certificates = new Map<string, Certificate>();
   readonly #serverNames = new Map<string, string>();
-  /** What is wrong with Ingresses whatever the secrets are, and with names; only where it is. */
+  /** Problems of Ingresses that do not depend on secrets, and problems of names. */
   readonly #ingressProblems = new Map<Ingress, readonly RoutingProblem[]>();
   readonly #nameProblems = new Map<string, readonly RoutingProblem[]>();
   /** Of both. */
   #problems: readonly RoutingProblem[] = [];
-  /** Secrets that nobody has looked at yet. */
+  /** Secrets that have not been checked yet. */
   readonly #unchecked = new Set<string>();
   /** When the first certificate that is in use and has not expired will have. */
   #nextExpiryMs = Number.POSITIVE_INFINITY;
@@ -138,7 +138,7 @@ export class Certificates {
     return wantedBy(oldest);
   }
 
-  /** Decides anew what these changes are about, and new secrets. */
+  /** Decides again for the names of these changes, and of new secrets. */
   change(
     { joined, left }: IngressChanges,
     known: KnownSecrets,
@@ -202,7 +202,7 @@ export class Certificates {
     }
   }
 
-  /** Those of its secrets that nobody names now. */
+  /** Forgets those of its secrets that no Ingress names now. */
   *#forgetSecrets(ingress: Ingress): Steps<void> {
     const { claims, aliases } = claimsOf(ingress);
     for (const { key } of [...claims, ...aliases]) {
@@ -228,10 +228,10 @@ export class Certificates {
     return named;
   }
 
-  /** Takes over what is known of secrets; what is new touches the names that want them. */
+  /** Takes the state of secrets; a changed one touches the names that want it. */
   *#check({ secret, now, areNew }: KnownSecrets, touched: Set<string>): Steps<void> {
     const isAll = areNew || now >= this.#nextExpiryMs;
-    // The next one is found anew where all are looked at.
+    // The next expiry is computed again if all secrets are checked.
     if (isAll) this.#nextExpiryMs = Number.POSITIVE_INFINITY;
     for (const key of isAll ? this.#secrets.keys() : this.#unchecked) {
       yield;

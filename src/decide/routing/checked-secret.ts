@@ -1,4 +1,4 @@
-// What a secret is good for, as far as it is known: a certificate, or what is wrong, in words.
+// The state of a secret, as far as known: a certificate, or its problem as text.
 import type { WallMs } from "../../environment/clock.ts";
 import { type CheckedCertificate, checkedCertificate } from "../../sources/checked-certificate.ts";
 import type { KnownSecret } from "../../sources/secret-source.ts";

@@ -69,7 +69,7 @@ test("other namespaces have their rules there only where hosts are shared", () =
   ]);
 });
 
-test("whoever has the name as a host keeps it, and only who gave the name is told", () => {
+test("an Ingress with the name as a host keeps it, and only the one with the alias gets a problem", () => {
   const { lines, problems } = routed([
     own("named", ["/"], alias),
     own("beside", ["/beside"], { bornMs: 1 }),
@@ -81,7 +81,7 @@ test("whoever has the name as a host keeps it, and only who gave the name is tol
   ]);
 });
 
-test("too many rules of others are left out, and that is told", () => {
+test("too many rules of others are left out, and that is reported", () => {
   const texts = Array.from({ length: maxSharedRules }, (_, index) => `/${index}`);
   const named = own("named", ["/"], alias);
   const fits = routed([named, own("many", texts, { bornMs: 1 })]);
@@ -143,7 +143,7 @@ test("many Ingresses that give the same names do not multiply their rules withou
     "i2: annotation server-alias: its Ingresses have more than 5000 rules for the same names, " +
       "so those of this Ingress are ignored for n3.example",
   );
-  // Few names may have many rules, whoever else gives them later.
+  // Few names may have many rules, also if other Ingresses give them later.
   const few = many.map((_, index) => giver(`f${index}`, ["n3.example"], { bornMs: index }));
   const beside = giver("beside", names, { namespace: "other", bornMs: 99 });
   expect(at("n3.example", routed([...few, beside]).lines)).toHaveLength(200);

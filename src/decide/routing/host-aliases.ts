@@ -1,7 +1,8 @@
-// Other names of hosts, as Ingresses give them. Such a name leads where the host does, whichever Ingress
-// of the same namespace the rules are from: the one that gives the name has its own there already, and
-// here are those of the others. Their authors asked for nothing, so they are told nothing.
-// Invariant: `#given` and `#names` hold the names of exactly the Ingresses that entered and did not leave.
+// Aliases of hosts, as Ingresses give them. An alias leads where the host does, with the rules of
+// every Ingress of the same namespace. The Ingress that gives the alias has its own rules there
+// already; here are those of the others. Their authors did not ask for it, so they get no problems.
+// Invariant: `#given` and `#names` hold the names of exactly the Ingresses that entered and did not
+// leave.
 
 import { isDeepStrictEqual } from "node:util";
 import { assertCostly } from "../../environment/assert.ts";
@@ -22,13 +23,13 @@ export interface AliasRoutes {
   readonly problems: readonly RoutingProblem[];
 }
 
-/** Names multiply rules; a host with more of others is put together by somebody who can list them. */
+/** Aliases multiply rules; a host with more rules of others should list them itself. */
 export const maxSharedRules = 500;
 
 /** Of one host and one namespace. With more names, none of them has rules of other Ingresses. */
 const maxSharingNames = 500;
 
-/** Of all names of one host and one namespace: all of these are put together anew when one changes. */
+/** Of all names of one host and one namespace: all of these are computed again when one changes. */
 const maxSharedInAll = 5_000;
 
 /** Of all names that an Ingress gives, those of other Ingresses that give them too. */
@@ -141,7 +142,7 @@ export class HostAliases {
     return sharing.flatMap((names) => [...names.keys()]);
   }
 
-  /** What the Ingresses that do not give the name have for its hosts. */
+  /** The routes that the other Ingresses have for the hosts of this alias. */
   routes(alias: string, options: AliasRoutesOptions): AliasRoutes {
     const routes: Route[] = [];
     const problems: RoutingProblem[] = [];
@@ -161,9 +162,8 @@ export class HostAliases {
   }
 
   /**
-   * Of routes that Ingresses have for this name, those that count. Where many Ingresses give the same
-   * many names, each name has rules of the oldest only, by namespace: a change of one Ingress puts all
-   * its names together anew.
+   * The routes of this name that count. If many Ingresses give the same many names, each name has
+   * rules of the oldest only, by namespace: a change of one Ingress computes all its names again.
    */
   counting(name: string, ofName: ReadonlyMap<Ingress, readonly Route[]>): AliasRoutes {
     const groups = new Map<string, Ingress[]>();

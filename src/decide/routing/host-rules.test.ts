@@ -113,9 +113,9 @@ describe("a host under a wildcard of another namespace", () => {
       const ingresses = all.filter((_, index) => (number >> index) % 2 === 1);
       const asked = { ingresses, classes: [] };
       const { hosts, problems } = routing.decide(asked);
-      const anew = new Routing({ className: "lockstep" }).decide(asked);
-      expect(new Map(hosts)).toEqual(anew.hosts);
-      expect(new Set(problems)).toEqual(new Set(anew.problems));
+      const fresh = new Routing({ className: "lockstep" }).decide(asked);
+      expect(new Map(hosts)).toEqual(fresh.hosts);
+      expect(new Set(problems)).toEqual(new Set(fresh.problems));
     }
   });
 });
@@ -141,7 +141,7 @@ describe("between namespaces", () => {
     expect(routed(elsewhere).problems).toEqual([taken]);
   });
 
-  test("of two of the same second the first by namespace has it, and the other is told", () => {
+  test("of two of the same second the first by namespace has it, and the other gets a problem", () => {
     const ingresses = [own("/", 1), strange(1, "/")];
     const expected = {
       lines: ["a.example Prefix / → other/strange:80"],
@@ -191,7 +191,7 @@ describe("between namespaces", () => {
     ]);
   });
 
-  test("any host is nobody's", () => {
+  test("any host has no owner", () => {
     const any = ingress("own", [{ host: "", paths: [path("/", "own")] }], { bornMs: 1 });
     const more = ingress("more", [{ host: "", paths: [path("/b", "more")] }], {
       namespace: "other",
@@ -225,7 +225,7 @@ describe("who is being deleted", () => {
     return { ...one, metadata: { ...one.metadata, deletionTimestamp: deletedAtMs as WallMs } };
   };
 
-  test("serves on while nobody else wants what it has", () => {
+  test("serves on while no other Ingress wants its rules", () => {
     expect(routed([born("old", 1, {}, 9)]).lines).toEqual(["a.example Prefix / → old/old:80"]);
   });
 
@@ -246,7 +246,7 @@ describe("who is being deleted", () => {
     ]);
   });
 
-  test("yields a host even to whoever has it as an alias", () => {
+  test("yields a host even to an Ingress that has it as an alias", () => {
     const young = born("young", 2, {
       rules: [{ host: "b.example", paths: [path("/", "young")] }],
       ...annotated({ "server-alias": "a.example" }),
@@ -367,7 +367,7 @@ describe("aliases", () => {
     expect(many(51)).toHaveLength(51);
   });
 
-  test("yield to whoever has the name as a host, however young", () => {
+  test("yield to an Ingress that has the name as a host, however young", () => {
     const real = ingress("real", [{ host: "b.example", paths: [path("/x", "real")] }], {
       bornMs: 9,
       namespace: "other",
@@ -428,7 +428,7 @@ describe("a host that several namespaces have rules of", () => {
   });
 });
 
-test("one Ingress has no more rules than its share of bytes, and is told which it lacks", () => {
+test("one Ingress has no more rules than its share of bytes, and gets a problem that names the missing ones", () => {
   const paths = Array.from({ length: 1_000 }, (_, n) => path(`/${"x".repeat(4_000)}${n}`, "web"));
   const { lines, problems } = routed([ingress("large", [{ host: "a.example", paths }])]);
   expect(lines.length).toBeGreaterThan(400);

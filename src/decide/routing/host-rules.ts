@@ -40,7 +40,7 @@ export interface HostRules {
 export interface HostRulesOptions {
   /** Several namespaces may have routes of one host. */
   readonly shareHosts: boolean;
-  /** What names beside this one cover it, or are covered by it: the older namespace has both. */
+  /** Other names that cover this one, or are covered by it: the older namespace has both. */
   readonly rivals?: readonly Route[];
 }
 
@@ -163,7 +163,7 @@ function askedName({ host, standing, policy }: Route): string {
   return `${policy?.hostRedirect ? "from-to-www-redirect" : "server-alias"} ${host}`;
 }
 
-/** A name that somebody has as a host is no alias of another. */
+/** A name that an Ingress has as a host is no alias of another. */
 function withoutYieldingAliases(
   ordered: readonly Route[],
   problems: RoutingProblem[],
@@ -197,11 +197,11 @@ function withoutOthers(
   what: (route: Route) => string,
   problems: RoutingProblem[],
 ): readonly Route[] {
-  const told = new Set<RouteOrigin>();
+  const reported = new Set<RouteOrigin>();
   return ordered.filter((route) => {
     if (isFine(route)) return true;
-    if (!told.has(route.origin)) report(problems, route, "HostTaken", what(route));
-    if (route.isShared !== true) told.add(route.origin);
+    if (!reported.has(route.origin)) report(problems, route, "HostTaken", what(route));
+    if (route.isShared !== true) reported.add(route.origin);
     return false;
   });
 }
@@ -218,8 +218,8 @@ function* claimsOf(
     const claim = claimOf(route.match);
     const holder = claims.get(claim);
     if (holder !== undefined && !goesBefore(route, holder)) {
-      const isTold = route.standing !== "default";
-      if (isTold) report(problems, route, "PathTaken", conflict(route, holder));
+      const isReported = route.standing !== "default";
+      if (isReported) report(problems, route, "PathTaken", conflict(route, holder));
       continue;
     }
     const excess = holder === undefined ? room.take(route) : undefined;
@@ -241,7 +241,7 @@ interface HostUse {
 
 const noUse: HostUse = { rules: 0, regexes: 0, bytes: 0 };
 
-/** What one host has room for: each namespace has its fair share of it, for its oldest rules. */
+/** The capacity of one host: each namespace has its fair share of it, for its oldest rules. */
 class HostRoom {
   readonly #most: HostUse;
   readonly #used = new Map<string, HostUse>();
@@ -344,7 +344,7 @@ function ruleOf({ match, backend, policy, origin }: Route, found: Route | undefi
   };
 }
 
-/** Whose route only shares a name that another Ingress gave has not asked for it. */
+/** An Ingress whose route only shares another's alias did not ask for it, and gets no problem. */
 function report(
   problems: RoutingProblem[],
   { origin, isShared }: Route,

@@ -4,7 +4,7 @@ import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
 import type { RoutingProblem } from "./route.ts";
 
-/** What an IngressClass names as its controller to have its Ingresses served by Lockstep. */
+/** The controller name in an IngressClass whose Ingresses Lockstep serves. */
 export const ingressController = "lockstep.dev/ingress";
 
 export interface ClassChoice {
@@ -15,9 +15,9 @@ export interface ClassChoice {
 const classAnnotation = "kubernetes.io/ingress.class";
 
 /**
- * Classes are ours by their controller. The configured name is ours too while the cluster has no
- * IngressClass of that name, so that the annotation works without one; and for whoever only looks
- * on, whoever serves it.
+ * Classes belong to Lockstep by their controller. The configured name does too while the cluster
+ * has no IngressClass of that name, so that the annotation works without one. A shadow takes the
+ * configured name, also if another controller serves it.
  */
 export function ingressFilter(
   classes: readonly IngressClass[],
@@ -43,7 +43,7 @@ export function namedClass({ ingressClassName, annotations }: Ingress): string |
   return ingressClassName ?? annotations[classAnnotation];
 }
 
-/** Who serves the configured class, where that is somebody else; its Ingresses are left to them. */
+/** The other controller that serves the configured class, if any; its Ingresses are left to it. */
 export function otherController(
   classes: readonly IngressClass[],
   className: string,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { annotated, ingress, path } from "../../../tests/routing/short-ingress.ts";
 import { inCluster, service, snapshot } from "../../../tests/truth/service-facts.ts";
 import type { ServiceSnapshot } from "../../model/service-snapshot.ts";
-import { MissingBackends, maxToldPerNamespace, missingOf } from "./missing-backends.ts";
+import { MissingBackends, maxReportedPerNamespace, missingOf } from "./missing-backends.ts";
 import type { RouteOrigin } from "./route.ts";
 import { Routing } from "./routing.ts";
 
@@ -41,7 +41,7 @@ test.each<[string, ServiceSnapshot, number | string, string | undefined]>([
       "in west (ports there: none), so its requests are answered with 503",
   ],
   [
-    "a port that those lack which were heard",
+    "a port that the listed clusters lack",
     { ...snapshot(west), silent: ["east"] },
     80,
     "the service shop/web has no port 80 in west (ports there: none), so it gets no requests",
@@ -68,7 +68,7 @@ test.each<[string, ServiceSnapshot, number | string, string | undefined]>([
   expect(missingOf(facts, port)).toBe(missing);
 });
 
-test("every Ingress whose requests come to a backend is told, once for each backend", () => {
+test("every Ingress that leads to a missing backend gets a problem, once for each backend", () => {
   const routing = new Routing({ className: "lockstep" });
   const rules = (...names: readonly string[]) =>
     names.map((host) => ({ host, paths: [path("/", "web"), path("/a", "web")] }));
@@ -120,25 +120,31 @@ test("a namespace with very many missing services leaves room for those of other
   for (let one = 0; one <= 5_000; one += 1) missing.note(`loud/${one}:80`, "missing");
   missing.note("shop/web:80", "missing");
   const origin = { kind: "Ingress", name: "web", createdAtMs: 0 } as const;
-  const told = missing.problems(
+  const reported = missing.problems(
     (key) => new Set([{ ...origin, namespace: key.split("/")[0] ?? "" }]),
   );
-  const ofLoud = told.filter((one) => one.origin.namespace === "loud");
-  expect([ofLoud.length, told.length]).toEqual([maxToldPerNamespace, maxToldPerNamespace + 1]);
+  const ofLoud = reported.filter((one) => one.origin.namespace === "loud");
+  expect([ofLoud.length, reported.length]).toEqual([
+    maxReportedPerNamespace,
+    maxReportedPerNamespace + 1,
+  ]);
 });
 
-test("a missing service that very many Ingresses name is told to some of them", () => {
+test("a missing service that very many Ingresses name is reported to some of them", () => {
   const missing = new MissingBackends();
   for (const key of ["loud/a:80", "loud/b:80", "shop/web:80"]) missing.note(key, "missing");
   let asked = 0;
-  const told = missing.problems(function* (key) {
+  const reported = missing.problems(function* (key) {
     const namespace = key.split("/")[0] ?? "";
     for (let one = 0; one < 5_000; one += 1) {
       asked += 1;
       yield { kind: "Ingress", namespace, name: `i${one}`, createdAtMs: 0 };
     }
   });
-  const ofLoud = told.filter((one) => one.origin.namespace === "loud");
-  expect([ofLoud.length, told.length]).toEqual([maxToldPerNamespace, 2 * maxToldPerNamespace]);
-  expect(asked).toBeLessThanOrEqual(2 * maxToldPerNamespace + 2);
+  const ofLoud = reported.filter((one) => one.origin.namespace === "loud");
+  expect([ofLoud.length, reported.length]).toEqual([
+    maxReportedPerNamespace,
+    2 * maxReportedPerNamespace,
+  ]);
+  expect(asked).toBeLessThanOrEqual(2 * maxReportedPerNamespace + 2);
 });

@@ -1,6 +1,6 @@
-// Services and ports that routes name and no cluster has, told to the Ingresses that name them.
-// Invariant: `#missing` holds what is missing of exactly those backends that were noted last with
-// something missing, and a problem stays the same object while nothing about it has changed.
+// Services and ports that routes name and no cluster has, reported to the Ingresses that name them.
+// Invariant: `#missing` has exactly the backends whose last note had something missing, and a
+// problem stays the same object while it has not changed.
 import { assertCostly } from "../../environment/assert.ts";
 import { splitObjectKey } from "../../kube/kinds/kind.ts";
 import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
@@ -9,27 +9,27 @@ import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { plain } from "./shown-text.ts";
 
 /** Problems of a namespace; with more something else is wrong than a name in an Ingress. */
-export const maxToldPerNamespace = 100;
+export const maxReportedPerNamespace = 100;
 
-/** Of a service, in a sentence; the rest of a longer list is of no help to anybody. */
+/** Of a service, in one message; a longer list does not help. */
 const maxShownPorts = 10;
 
 export class MissingBackends {
   /** By key of the backend, what is missing. */
   readonly #missing = new Map<string, string>();
-  /** By key of the backend, what its Ingresses were last told. */
-  readonly #told = new Map<string, ReadonlyMap<RouteOrigin, RoutingProblem>>();
+  /** By key of the backend, the last problems of its Ingresses. */
+  readonly #reported = new Map<string, ReadonlyMap<RouteOrigin, RoutingProblem>>();
   #isNew = false;
 
-  /** What is missing of this backend now; undefined when nothing is. */
+  /** Sets the missing part of this backend; undefined if nothing is missing. */
   note(key: string, missing: string | undefined): void {
     if (this.#missing.get(key) === missing) return;
     if (missing === undefined) this.#missing.delete(key);
     else this.#missing.set(key, missing);
-    this.#told.delete(key);
+    this.#reported.delete(key);
     this.#isNew = true;
-    const isMissing = () => [...this.#told.keys()].every((one) => this.#missing.has(one));
-    assertCostly(isMissing, "only missing backends are reported", this.#told.size);
+    const isMissing = () => [...this.#reported.keys()].every((one) => this.#missing.has(one));
+    assertCostly(isMissing, "only missing backends are reported", this.#reported.size);
   }
 
   /** Whether something was noted since the problems were last asked for. */
@@ -41,20 +41,20 @@ export class MissingBackends {
   problems(originsOf: (key: string) => Iterable<RouteOrigin>): readonly RoutingProblem[] {
     this.#isNew = false;
     const all: RoutingProblem[] = [];
-    const toldCounts = new Map<string, number>();
+    const reportedCounts = new Map<string, number>();
     for (const [key, missing] of this.#missing) {
       const { namespace } = splitObjectKey(key);
-      let room = maxToldPerNamespace - (toldCounts.get(namespace) ?? 0);
+      let room = maxReportedPerNamespace - (reportedCounts.get(namespace) ?? 0);
       if (room === 0) continue;
-      const told = this.#told.get(key);
+      const reported = this.#reported.get(key);
       const now = new Map<RouteOrigin, RoutingProblem>();
       for (const origin of originsOf(key)) {
-        now.set(origin, told?.get(origin) ?? problemOf(origin, key, missing));
+        now.set(origin, reported?.get(origin) ?? problemOf(origin, key, missing));
         room -= 1;
         if (room === 0) break;
       }
-      toldCounts.set(namespace, maxToldPerNamespace - room);
-      this.#told.set(key, now);
+      reportedCounts.set(namespace, maxReportedPerNamespace - room);
+      this.#reported.set(key, now);
       for (const problem of now.values()) all.push(problem);
     }
     return all;
@@ -66,7 +66,10 @@ function problemOf(origin: RouteOrigin, key: string, missing: string): RoutingPr
   return { origin, reason: "BackendMissing", message: `backend ${backend}: ${missing}` };
 }
 
-/** What is missing of a backend, in words; undefined when nothing is, or when nobody knows yet. */
+/**
+ * The missing part of a backend as text; undefined if nothing is missing, or if that is not known
+ * yet.
+ */
 export function missingOf(snapshot: ServiceSnapshot, port: number | string): string | undefined {
   const { namespace, name, clusters, unlisted = [], silent = [] } = snapshot;
   const isAllKnown = unlisted.length + silent.length === 0;

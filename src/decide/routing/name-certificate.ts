@@ -48,7 +48,7 @@ export function* nameCertificate(asked: NameClaims): Steps<NameCertificate> {
   return { key: shown, problems };
 }
 
-/** Why the claim does not get its name; undefined when it does, or when nobody knows yet. */
+/** Why the claim does not get its name; undefined if it does, or if that is not known yet. */
 function refusalOf(
   { name, origin, key }: CertificateClaim,
   holder: { readonly owner: RouteOrigin; readonly key: string | undefined },

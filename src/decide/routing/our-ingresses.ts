@@ -31,7 +31,7 @@ export class OurIngresses {
     const now = new Set(ingresses.filter(ingressFilter(classes, className, this.#options)));
     this.#known = now;
     const joined = [...now].filter((ingress) => !before.has(ingress));
-    // As many as before and those that joined are all there: nobody left.
+    // The number before plus those that joined is the number now: no Ingress left.
     const hasLeavers = before.size + joined.length !== now.size;
     return { joined, left: hasLeavers ? [...before].filter((one) => !now.has(one)) : [] };
   }

@@ -1,8 +1,8 @@
-// Who goes first: of routes that claim the same, and of rules that match the same request.
+// Precedence: of routes that claim the same, and of rules that match the same request.
 import { compareText } from "../compare-text.ts";
 import type { RouteMatch, RouteOrigin } from "./route.ts";
 
-/** Whoever stays, of these the older object, then the first by namespace and name. */
+/** Objects that stay come first, then the older ones, then by namespace and name. */
 export function compareAge(a: RouteOrigin, b: RouteOrigin): number {
   if (a.isLeaving !== b.isLeaving) return a.isLeaving === true ? 1 : -1;
   if (a.createdAtMs !== b.createdAtMs) return a.createdAtMs < b.createdAtMs ? -1 : 1;

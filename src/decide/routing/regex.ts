@@ -17,7 +17,7 @@ const judged = new Map<string, string | undefined>();
 /** Some megabytes at most; then all are forgotten. */
 const maxJudged = 10_000;
 
-/** What is wrong with it; undefined when nothing is. */
+/** Its problem; undefined if there is none. */
 export function regexProblem(pattern: string): string | undefined {
   const which = `the regular expression ${shown(pattern)}`;
   if (pattern.length > maxRegexLength) return `${which} has more than ${maxRegexLength} characters`;
@@ -77,7 +77,7 @@ function isReadOtherwise(pattern: string): boolean {
 const bytesOfExpression = 512;
 const bytesOfAtom = 64;
 
-/** What the proxy takes for a compiled expression, in each worker that has it. */
+/** The memory that the proxy needs for a compiled expression, in each worker that has it. */
 export function compiledBytes(pattern: string): number {
   return bytesOfExpression + bytesOfAtom * Math.min(atomsOf(pattern), maxAtoms);
 }

@@ -5,7 +5,7 @@ import type { PathRule } from "../decision.ts";
 import type { Canary, RoutePolicy } from "../route-policy.ts";
 import { plain } from "./shown-text.ts";
 
-/** Where a route comes from: whom to tell, and who was first. */
+/** The object that a route comes from: it gets the problems, and its age decides conflicts. */
 export interface RouteOrigin {
   /** An object; or a setting of Lockstep, whose name is that of its flag. */
   readonly kind: "Ingress" | "IngressClass" | "setting";
@@ -14,7 +14,10 @@ export interface RouteOrigin {
   readonly name: string;
   /** Milliseconds since 1970; infinite for an object that has none, so that it yields. */
   readonly createdAtMs: number;
-  /** It is being deleted, or its namespace is: it yields to everybody who stays, and is told nothing. */
+  /**
+   * It is being deleted, or its namespace is: it yields to every object that stays, and gets no
+   * problems.
+   */
   readonly isLeaving?: true;
 }
 
@@ -34,7 +37,7 @@ export type CanaryTerms = Omit<Canary, "service">;
 export type RouteStanding =
   /** Its author named host and path. */
   | "rule"
-  /** The host is only another name; it yields to everybody who has it as a host. */
+  /** The host is only an alias; it yields to every route that has it as a host. */
   | "alias"
   /** For what rules leave open; it yields to every rule of its namespace, however young. */
   | "default";
@@ -51,7 +54,7 @@ export interface Route {
   readonly origin: RouteOrigin;
   /** Its policy has this service asked whether requests may pass. */
   readonly guard?: Backend | undefined;
-  /** Its host is a name that another Ingress gave: its own author is told nothing of it. */
+  /** Its host is a name that another Ingress gave: its own author gets no problems for it. */
   readonly isShared?: true;
 }
 
@@ -70,7 +73,7 @@ export type ProblemReason =
   | "CertificateIgnored"
   | "CertificateExpired";
 
-/** What is wrong with an object, for its author. The object's other parts are not affected. */
+/** A problem of an object, for its author. The object's other parts are not affected. */
 export interface RoutingProblem {
   readonly origin: RouteOrigin;
   /** A plain sentence that names the field. */
@@ -86,7 +89,7 @@ export function backendKey({ namespace, name, port }: Backend): string {
 /** Of a rule as it is pushed, without its path and its service: field names and the key of a policy. */
 export const ruleBytes = 128;
 
-/** What two routes of one host cannot both have. */
+/** The claim that only one route of a host can have. */
 export function claimOf({ path, type }: RouteMatch): string {
   return `${type} ${path}`;
 }

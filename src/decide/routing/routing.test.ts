@@ -77,7 +77,7 @@ describe("classes", () => {
         [],
         false,
       ],
-      ["an Ingress without a class is nobody's", { ingressClassName: undefined }, [], false],
+      ["an Ingress without a class is not served", { ingressClassName: undefined }, [], false],
       [
         "unless our class is the default",
         { ingressClassName: undefined },
@@ -102,7 +102,7 @@ describe("classes", () => {
   });
 });
 
-test("whoever only looks on sees the configured class, whoever serves it", () => {
+test("a shadow sees the configured class, also if another controller serves it", () => {
   const rules = [{ host: "a.example", paths: [path("/", "web")] }];
   const asked = [ingress("a", rules, { ingressClassName: "nginx" })];
   const classes = [ingressClass("nginx", "k8s.io/ingress-nginx")];
@@ -164,7 +164,7 @@ describe("conflicts", () => {
   const claim = (name: string, bornMs: number, target: string) =>
     ingress(name, [{ host: "a.example", paths: [path("/", target)] }], { bornMs });
 
-  test("the oldest object has the path, in whatever order they come, and the others are told", () => {
+  test("the oldest object has the path, in whatever order they come, and the others get a problem", () => {
     const [old, young] = [claim("z-old", 1, "first"), claim("a-young", 2, "second")];
     const expected = {
       lines: ["a.example Prefix / → shop/first:80"],
@@ -224,7 +224,7 @@ test("what is wrong with an object is reported and harms nothing else", () => {
   });
 });
 
-test("every rule is somebody's, whatever its path looks like", () => {
+test("every rule has an owner, whatever its path looks like", () => {
   const texts = ["/", "/a b", "/über", `/${"long/".repeat(100)}x`];
   const paths = texts.map((text) => path(text, "web"));
   const routing = new Routing({ className: "lockstep" });
@@ -246,10 +246,10 @@ test("what is kept from one decision to the next makes no difference", () => {
   const steps = [[a, b, c], [b, c], [c], [c, strange, b], [], [strange], [a, b, c]];
   for (const ingresses of steps) {
     const after = routing.decide({ ingresses, classes: [] });
-    const anew = new Routing({ className: "lockstep" }).decide({ ingresses, classes: [] });
-    expect(after.hosts).toEqual(anew.hosts);
-    expect(after.backends).toEqual(anew.backends);
-    expect(new Set(after.problems)).toEqual(new Set(anew.problems));
+    const fresh = new Routing({ className: "lockstep" }).decide({ ingresses, classes: [] });
+    expect(after.hosts).toEqual(fresh.hosts);
+    expect(after.backends).toEqual(fresh.backends);
+    expect(new Set(after.problems)).toEqual(new Set(fresh.problems));
   }
   const before = new Map(routing.decide({ ingresses: [a, b, c], classes: [] }).hosts);
   const again = routing.decide({ ingresses: [a, b, { ...c }], classes: [] });

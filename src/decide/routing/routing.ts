@@ -1,9 +1,8 @@
-// From what people asked for to the table of routes. The table depends on nothing but the Ingresses,
-// the classes and the options; what was found out before is kept, so that a change of one Ingress
-// among ten thousand costs the rules of its own hosts.
-// Invariant: `#byHost` holds the routes of exactly the Ingresses in `#translated`, `#rules` is what
-// `hostRules` makes of them, with the lists of hosts that did not change the same as before, and the
-// table is what the rules say.
+// Turns Ingresses into the table of routes. The table depends only on the Ingresses, the classes
+// and the options. Earlier results are kept, so a change of one Ingress among ten thousand costs
+// the rules of its own hosts. Invariant: `#byHost` holds the routes of exactly the Ingresses in
+// `#translated`, and `#rules` is the result of `hostRules` for them, with unchanged lists for
+// unchanged hosts. The table is made from the rules.
 
 import { isDeepStrictEqual } from "node:util";
 import { assertCostly } from "../../environment/assert.ts";
@@ -58,11 +57,11 @@ export interface RoutingOptions extends ClassChoice {
   readonly sslRedirect?: boolean;
 }
 
-/** What the last decision changed. */
+/** The changes of the last decision. */
 export interface RouteChanges {
   /** Of our classes. */
   readonly ingresses: IngressChanges;
-  /** Those whose rules are others than before, or gone, or somebody else's, or shared with another host. */
+  /** Hosts whose rules changed, are gone, have another owner, or are shared with another host. */
   readonly hosts: ReadonlySet<string>;
   readonly backends: BackendChanges;
 }
@@ -156,7 +155,6 @@ export class Routing {
     };
   }
 
-  /** What the last decision changed. */
   get changes(): RouteChanges {
     return this.#changes;
   }
@@ -171,18 +169,21 @@ export class Routing {
     return (holderOf(host) ?? holderOf(wildcardOver(host) ?? ""))?.origin;
   }
 
-  /** Whose a rule of the table is. */
+  /** The owner of a rule of the table. */
   originOf(host: string, rule: PathRule): RouteOrigin | undefined {
     return this.#rules.get(host)?.claims.get(claimOf(rule))?.origin;
   }
 
-  /** Whose the rules of a host are. */
+  /** The owners of a host's rules. */
   originsOfHost(host: string): ReadonlySet<RouteOrigin> {
     const { claims } = this.#rules.get(host) ?? noRules;
     return new Set([...claims.values()].map(({ origin }) => origin));
   }
 
-  /** Whose requests a backend, by its key, was to answer or judge: of every rule that leads there. */
+  /**
+   * The Ingresses whose requests a backend, by its key, answers or judges: of every rule that leads
+   * there.
+   */
   *originsOf(backend: string): Iterable<RouteOrigin> {
     const found = new Set<RouteOrigin>();
     for (const host of this.#backends.hostsOf(backend)) {
@@ -246,7 +247,7 @@ export class Routing {
     return isNew;
   }
 
-  /** What is to be said of a host, as things are now. */
+  /** The current rules of a host. */
   *#rulesOf(host: string): Steps<{ readonly now: HostRules; readonly hasRoutes: boolean }> {
     const { shareHosts = false } = this.#options;
     const own = this.#aliases.counting(host, this.#byHost.get(host) ?? new Map());
@@ -261,7 +262,7 @@ export class Routing {
     return { now, hasRoutes: routes.length > 0 };
   }
 
-  /** Whether the rules of the host are others than before, or somebody else's. */
+  /** Whether the rules of the host, or their owner, changed. */
   *#putTogether(host: string): Steps<boolean> {
     const { now, hasRoutes } = yield* this.#rulesOf(host);
     const known = this.#rules.get(host);
@@ -403,7 +404,7 @@ function ownerOf(claims: Iterable<Route>): HostOwner | undefined {
   return owner;
 }
 
-/** Yields to everybody. */
+/** Yields to every other route. */
 function fallbackTo(backend: Backend): Route {
   const name = "--default-backend";
   const createdAtMs = Number.POSITIVE_INFINITY;

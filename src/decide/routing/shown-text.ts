@@ -14,7 +14,9 @@ export function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, escaped);
 }
 
-/** What JSON leaves as it is and a terminal does not: controls, marks of direction, line ends. */
+/**
+ * Characters that JSON keeps and a terminal interprets: controls, marks of direction, line ends.
+ */
 function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }

@@ -31,7 +31,7 @@ export type ReadPasswords = (reference: SecretReference) => KnownSecret<Password
 
 const closing = "so every request is answered with 503";
 
-/** In one sentence; the rest of a longer list is of no help to anybody. */
+/** In one message; a longer list does not help. */
 const maxShownNames = 5;
 
 /** Every secret that is referred to. */
@@ -55,7 +55,7 @@ export class UserLists {
     return wantedPasswords([...this.#claims.keys()]);
   }
 
-  /** Decides anew; there are few such secrets, and each version of one is read once. */
+  /** Decides again; there are few such secrets, and each version of one is read once. */
   change({ joined, left }: IngressChanges, read: ReadPasswords): UserChanges {
     const leavers = left.filter((ingress) => this.#claims.delete(ingress));
     const joiners = joined.filter((ingress) => claimsOf(ingress).passwords !== undefined);
@@ -78,8 +78,8 @@ export class UserLists {
       if (typeof checked === "object") this.#users.set(claim.key, checked.users);
       const problem = problemOf(claim, checked);
       if (problem === undefined) continue;
-      const told = this.#problems.get(problem.origin);
-      problems.set(problem.origin, told?.message === problem.message ? told : problem);
+      const known = this.#problems.get(problem.origin);
+      problems.set(problem.origin, known?.message === problem.message ? known : problem);
     }
     this.#problems = problems;
     const keys = new Set([...before.keys(), ...this.#users.keys()]);
@@ -87,7 +87,7 @@ export class UserLists {
   }
 }
 
-/** The list, what is wrong, or nothing while nobody knows. */
+/** The list, its problem, or nothing while neither is known. */
 function checkedList(
   { secret, form }: PasswordClaim,
   known: KnownSecret<PasswordSecret>,

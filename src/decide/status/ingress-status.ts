@@ -1,6 +1,6 @@
-// What the status of an Ingress should say: the addresses at which the ingress can be reached, for
-// every Ingress of ours and for no other. An Ingress that stops being ours keeps what it has: whoever
-// serves it now writes its own. Pure.
+// The desired status of Ingresses: the addresses of the ingress, for every Ingress of our classes
+// and for no other. An Ingress that leaves our classes keeps its status: its new controller writes
+// its own. Pure.
 import type { Ingress, LoadBalancerAddress } from "../../kube/kinds/ingress.ts";
 import type { IngressClass } from "../../kube/kinds/ingress-class.ts";
 import { compareText } from "../compare-text.ts";

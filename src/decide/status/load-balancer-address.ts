@@ -6,7 +6,7 @@ export function loadBalancerAddress(text: string): LoadBalancerAddress {
   return isIp(text) ? { ip: text, hostname: "" } : { ip: "", hostname: text };
 }
 
-/** Whether it can be an address at all; what else is wrong with it the API server will say. */
+/** Whether it can be an address at all; the API server reports other errors. */
 export function isLoadBalancerAddress(text: string): boolean {
   return isIp(text) || hostName.test(text);
 }

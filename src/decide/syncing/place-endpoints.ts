@@ -9,7 +9,7 @@ import type { SyncedEndpoint } from "./synced-endpoint.ts";
 export interface PlacedSlice {
   /** The slice that is to hold it; undefined when a new one has to be made. */
   readonly slice: EndpointSlice | undefined;
-  /** Of an existing slice always its own: the API server lets nobody change it. */
+  /** An existing slice keeps its own: the API server does not allow a change. */
   readonly addressType: string;
   readonly ports: readonly SlicePort[];
   readonly endpoints: readonly SyncedEndpoint[];

@@ -32,11 +32,11 @@ export function planService(input: ServiceInput): readonly SyncWrite[] {
 }
 
 /**
- * All ports of all clusters. As long as a cluster has not been heard, or slices stay of one that is
- * not ours to hear, the ports that are there may be its own and are not taken away.
+ * All ports of all clusters. The present ports may belong to a cluster that is not known yet, or to
+ * slices that another Lockstep keeps. Until that is known no port is removed.
  */
 function portsToOffer({ offers, service, isStillUsed }: ServiceInput): readonly ServicePort[] {
-  const mayBeOthers = isStillUsed || offers.some(({ heard }) => !heard);
+  const mayBeOthers = isStillUsed || offers.some(({ isKnown }) => !isKnown);
   const ports: ServicePort[] = mayBeOthers ? [...(service?.ports ?? [])] : [];
   for (const port of offers.flatMap((offer) => offer.service?.ports ?? [])) {
     if (fitsBeside(port, ports)) ports.push(port);

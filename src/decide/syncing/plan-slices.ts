@@ -18,7 +18,7 @@ export interface SlicesInput {
   readonly offer: ServiceOffer;
   /** Those Lockstep has made for this service and cluster, in the order of their names. */
   readonly slices: readonly EndpointSlice[];
-  /** Whether the namespace holds a slice of that name, whoever made it. */
+  /** Whether the namespace has a slice of that name, of any owner. */
   readonly isTaken: (sliceName: string) => boolean;
 }
 

@@ -125,7 +125,7 @@ describe("a service that the access cluster does not have", () => {
     });
   });
 
-  test("that nobody offers needs nothing", () => {
+  test("that no cluster offers needs nothing", () => {
     expect(new PretendedTarget().plan([silent("lab-1", true), silent("lab-2", false)])).toEqual({
       writes: [],
       blocked: undefined,
@@ -257,7 +257,7 @@ describe("several clusters", () => {
     ]);
   });
 
-  test("keep slices, Service and ports of one that has not been heard", () => {
+  test("keep slices, Service and ports of one that is not known yet", () => {
     const target = new PretendedTarget("shop");
     const metrics = sourceService({ spec: { ports: [{ name: "metrics", port: 9100 }] } });
     target.sync(offer("lab-1", [endpoint("10.1.0.1")]), offer("lab-2", [], metrics));
@@ -293,7 +293,7 @@ describe("what is not ours", () => {
     expect(addressesOf(target)).toEqual({ "web-lab-1-1": ["10.1.0.1"] });
   });
 
-  test("a selector that somebody gave our Service is taken from it", () => {
+  test("a selector that was added to our Service is taken from it", () => {
     const target = new PretendedTarget("shop");
     target.sync(offer("lab-1", []));
     const service = target.objects.get("Service shop/web") ?? {};
@@ -327,7 +327,7 @@ describe("whatever is offered, in whatever order", () => {
   const offered = (cluster: string) =>
     fc.oneof(
       { weight: 6, arbitrary: endpoints.map((list) => offer(cluster, list)) },
-      { weight: 1, arbitrary: fc.boolean().map((heard) => silent(cluster, heard)) },
+      { weight: 1, arbitrary: fc.boolean().map((isKnown) => silent(cluster, isKnown)) },
     );
   const numRuns = isThorough(process.env) ? 200 : 20;
   const history = fc.array(fc.tuple(offered("lab-1"), offered("lab-2")), {
@@ -335,7 +335,7 @@ describe("whatever is offered, in whatever order", () => {
     maxLength: 6,
   });
 
-  test("a second look writes nothing, and every heard cluster's endpoints are there once", () => {
+  test("a second look writes nothing, and the endpoints of every known cluster are there once", () => {
     fc.assert(
       fc.property(history, (steps) => {
         const target = new PretendedTarget("shop");
@@ -368,7 +368,7 @@ describe("whatever is offered, in whatever order", () => {
     );
   });
 
-  test("no object of somebody else is ever named by a write", () => {
+  test("no write names an object of another owner", () => {
     fc.assert(
       fc.property(history, (steps) => {
         const target = new PretendedTarget("shop");
@@ -387,9 +387,9 @@ describe("whatever is offered, in whatever order", () => {
 
 function expectShown(
   target: PretendedTarget,
-  { cluster, heard, service, endpoints }: ServiceOffer,
+  { cluster, isKnown, service, endpoints }: ServiceOffer,
 ) {
-  if (!heard) return;
+  if (!isKnown) return;
   const slices = target
     .state()
     .slices.filter(({ metadata }) => metadata.labels["lockstep.dev/source-cluster"] === cluster);

@@ -1,6 +1,6 @@
-// What has to be written so that the access cluster shows one service as the business clusters offer
-// it: nothing that is right already, nothing that is not Lockstep's own, and nothing taken away on
-// the word of a cluster that has not been heard.
+// The writes that make the access cluster show one service as the business clusters offer it.
+// Correct objects and objects of other owners are not written, and nothing is removed for a cluster
+// that is not known yet.
 import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { Namespace } from "../../kube/kinds/namespace.ts";
 import type { Service } from "../../kube/kinds/service.ts";
@@ -20,7 +20,7 @@ export interface SyncInput {
   readonly policy: Pick<SyncPolicy, "createNamespaces" | "forgottenClusters">;
 }
 
-/** What the access cluster holds of the service, whoever made it. */
+/** The objects of the service in the access cluster, of any owner. */
 export interface TargetState {
   readonly namespace: Namespace | undefined;
   readonly service: Service | undefined;
@@ -45,8 +45,8 @@ export function planSync(input: SyncInput): SyncPlan {
   if (!isOffered && owned.length === 0 && !isOwnService(target.service)) return nothing;
   const blocked = obstacle(input);
   if (blocked !== undefined) return { writes: [], blocked };
-  const heard = offers.filter((offer) => offer.heard);
-  const slices = heard.flatMap((offer) => {
+  const known = offers.filter((offer) => offer.isKnown);
+  const slices = known.flatMap((offer) => {
     const ofCluster = owned.filter((slice) => sourceClusterOf(slice) === offer.cluster);
     return planSlices({ namespace, name, offer, slices: ofCluster, isTaken: target.isTaken });
   });
@@ -61,14 +61,14 @@ export function planSync(input: SyncInput): SyncPlan {
         `${sourceClusterOf(slice)} is removed with --forget`,
       ),
     );
-  const heardClusters = new Set<string | undefined>(heard.map(({ cluster }) => cluster));
+  const knownClusters = new Set<string | undefined>(known.map(({ cluster }) => cluster));
   const service = planService({
     namespace,
     name,
     offers,
     service: target.service,
     isStillUsed: owned.some(
-      (slice) => !heardClusters.has(sourceClusterOf(slice)) && !isForgotten(slice),
+      (slice) => !knownClusters.has(sourceClusterOf(slice)) && !isForgotten(slice),
     ),
   });
   const writes = [...planNamespace(input), ...service, ...slices, ...forgotten];
@@ -117,7 +117,7 @@ function byName(a: EndpointSlice, b: EndpointSlice): number {
   return a.metadata.name < b.metadata.name ? -1 : 1;
 }
 
-/** Whatever makes or changes comes before whatever takes away. */
+/** Creations and updates come before deletions. */
 function inOrder(writes: readonly SyncWrite[]): readonly SyncWrite[] {
   return writes.toSorted((a, b) => Number(a.type === "delete") - Number(b.type === "delete"));
 }

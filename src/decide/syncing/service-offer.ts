@@ -1,5 +1,5 @@
-// What one business cluster has to say about one service: whether it has been heard at all, whether
-// it offers the service to be synced, with which endpoints, and since when that is so.
+// The offer of one business cluster for one service: whether the cluster is known at all, whether
+// it offers the service for syncing, with which endpoints, and since when.
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import type { StringMap } from "../../kube/kinds/intern.ts";
 import type { Projected } from "../../kube/kinds/kind.ts";
@@ -17,7 +17,7 @@ export interface ServiceOffer {
    * synced from it stays. A cluster lost later is still known by what it said last. False too for a
    * service that is perhaps unselected by mistake.
    */
-  readonly heard: boolean;
+  readonly isKnown: boolean;
   /** Undefined when the cluster does not have the service or does not want it synced. */
   readonly service: Service | undefined;
   readonly endpoints: readonly SyncedEndpoint[];
@@ -47,16 +47,16 @@ export function serviceOffer(
 ): ServiceOffer {
   const { cluster } = source;
   const service = source.service(place.namespace, place.name);
-  const heard = isHeard(source) && !(service && isDoubtfullyUnselected(service, policy));
-  if (!heard || service === undefined || !isSelected(service, policy)) {
+  const isKnown = isSourceKnown(source) && !(service && isDoubtfullyUnselected(service, policy));
+  if (!isKnown || service === undefined || !isSelected(service, policy)) {
     const unknown = { service: undefined, changedAt: undefined, version: undefined };
-    return { cluster, heard, endpoints: [], ...unknown };
+    return { cluster, isKnown, endpoints: [], ...unknown };
   }
   const published = source.publishedOf(place.namespace, place.name);
   const objects = [service, ...publishedObjects(published)] as const;
   return {
     cluster,
-    heard,
+    isKnown,
     service,
     endpoints: publishedToSync(published),
     changedAt: lastChange(source, objects, wallOf),
@@ -65,7 +65,7 @@ export function serviceOffer(
 }
 
 /** Services and endpoints both: with the services alone, every one of them would look empty. */
-export function isHeard(source: Pick<OfferSource, "watch">): boolean {
+export function isSourceKnown(source: Pick<OfferSource, "watch">): boolean {
   return (["services", "published"] as const).every(
     (watch) => source.watch(watch).currentAtMs !== undefined,
   );

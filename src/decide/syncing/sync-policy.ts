@@ -1,4 +1,4 @@
-// Which services are synced. Whoever owns a service can say it on the service itself; for the rest
+// The services that are synced. The owner of a service can decide with a label on it; for the rest
 // the operator names namespaces.
 import type { Service } from "../../kube/kinds/service.ts";
 import { isOwned, syncLabel } from "./synced-names.ts";
@@ -21,7 +21,7 @@ export interface SyncPolicy {
 }
 
 export function isSelected(service: Service, policy: SyncPolicy): boolean {
-  // What Lockstep made is a copy already. Copying it on would send endpoints in circles.
+  // Objects made by Lockstep are copies already. Copying them would send endpoints in circles.
   if (isOwned(service) || service.type === "ExternalName") return false;
   const wish = service.metadata.labels[syncLabel];
   if (wish === "true") return true;

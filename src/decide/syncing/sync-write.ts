@@ -1,5 +1,5 @@
-// One change to the access cluster, as data: what it does, to which version of which object, and why
-// in a few words. Outputs carry it out as it stands, and a dry run prints it.
+// One change to the access cluster, as data: the action, the object and its version, and a short
+// reason. Outputs apply it as it is, and a dry run prints it.
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { ObjectMeta } from "../../kube/kinds/kind.ts";
 
@@ -19,7 +19,7 @@ interface Place {
   /** Empty for a Namespace. */
   readonly namespace: string;
   readonly name: string;
-  /** What a person reads: `2 endpoints of lab-1 join`. */
+  /** The text for people: `2 endpoints of lab-1 join`. */
   readonly summary: string;
 }
 

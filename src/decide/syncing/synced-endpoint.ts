@@ -11,7 +11,10 @@ import { isOwnedSlice } from "./synced-names.ts";
 /** The pod stays in it, so that an observer can tell it from its successor with the same address. */
 export type SyncedEndpoint = ListedEndpoint;
 
-/** What the cluster's own controllers, or its people, have published; never Lockstep's own copies. */
+/**
+ * The endpoints published by the cluster's own controllers, or by hand; never Lockstep's own
+ * copies.
+ */
 export function publishedToSync({ slices, endpoints }: PublishedObjects): SyncedEndpoint[] {
   const published = slices.filter((slice) => !isOwnedSlice(slice)).flatMap(listedInSlice);
   return endpoints === undefined ? published : [...published, ...listedInEndpoints(endpoints)];

@@ -1,5 +1,5 @@
-// What the copies in an access cluster are called, and the marks by which Lockstep knows its own. An
-// object without the mark belongs to somebody else, whatever its name.
+// The names of the copies in an access cluster, and the labels by which Lockstep recognises its
+// own. An object without the label belongs to another owner, whatever its name.
 import { type EndpointSlice, managedByOf } from "../../kube/kinds/endpoint-slice.ts";
 import type { StringMap } from "../../kube/kinds/intern.ts";
 import type { Namespace } from "../../kube/kinds/namespace.ts";
@@ -16,7 +16,7 @@ const sourceClusterLabel = "lockstep.dev/source-cluster";
 /** With it a kube-proxy is not even sent the slice: a headless Service has nothing for it to do. */
 const headlessLabel = "service.kubernetes.io/headless";
 
-/** When the change that a copy shows became true, by the source's clock where that told it. */
+/** When the change that a copy shows happened, by the source's clock if known. */
 export const originTimeAnnotation = "lockstep.dev/origin-time";
 
 /** On a Service in a business cluster: `true` has it synced, `false` has it left alone. */
@@ -47,8 +47,8 @@ export function sourceClusterOf(slice: EndpointSlice): string | undefined {
 }
 
 /**
- * The service's name comes first because ingress-nginx looks for slices by that beginning. Names of
- * two services may meet (`a` of `b-c`, `a-b` of `c`), so a number is free only if nobody has it.
+ * The service's name comes first because ingress-nginx searches slices by that prefix. Names of two
+ * services may be equal (`a` of `b-c`, `a-b` of `c`), so a number is free only if no slice has it.
  */
 export function sliceName(service: string, cluster: string, number: number): string {
   return `${service}-${cluster}-${number}`;

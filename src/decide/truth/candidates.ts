@@ -118,7 +118,7 @@ function fromPublished(
   };
 }
 
-/** What requests and probes say of a peer. */
+/** The results of requests and probes for a peer. */
 export function evidenceOf(
   { doubts, unreached }: Pick<ServiceInCluster, "doubts" | "unreached">,
   peer: EndpointIdentity,
@@ -149,7 +149,7 @@ function placeOf({ address, port }: Candidate): EndpointId {
   return endpointId({ address, port });
 }
 
-/** What two slices say of one endpoint, or a slice of a pod's. */
+/** Combines two slices' entries of one endpoint, or a slice's and a pod's. */
 function merged(known: Candidate | undefined, candidate: Candidate): Candidate {
   if (known === undefined) return candidate;
   const { published } = candidate;

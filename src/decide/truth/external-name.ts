@@ -1,8 +1,8 @@
-// Services that are another name: their endpoints are what the name resolves to. No pod and no slice
-// tells anything of them; the proxy's own retries pass over one that does not answer. A name that
-// leads back to this machine, its link or Lockstep itself is refused, for it would open to everybody
-// what trusts the machine: the status listener, a node's agents, a cloud's metadata. Addresses are
-// judged whenever a name was looked up, so a name that moves there later is refused then.
+// ExternalName services: their endpoints are the addresses of the name. Pods and slices have
+// nothing about them; the proxy's own retries skip an address that does not answer. A name that
+// leads back to this machine, its link or Lockstep itself is refused: it would give every client
+// access to the status listener, a node's agents, or a cloud's metadata. Addresses are checked
+// after each lookup, so a name that moves there later is refused then.
 
 import {
   type IpNetwork,
@@ -17,7 +17,7 @@ import type { TruthPolicy } from "./truth-policy.ts";
 
 export const externalNameRule = "external name";
 
-/** This machine, its link, everybody at once, and the metadata of clouds at other addresses. */
+/** This machine, its link, multicast and broadcast, and other metadata addresses of clouds. */
 const refusedNetworks: readonly IpNetwork[] = [
   "0.0.0.0/8",
   "127.0.0.0/8",
@@ -116,7 +116,7 @@ function externalPort({ service }: ServiceInCluster, port: number | string): num
   return typeof found.targetPort === "number" ? found.targetPort : found.port;
 }
 
-/** What is no address at all is refused as well. */
+/** A text that is no address is refused as well. */
 function isRefusedAddress(text: string, policy: TruthPolicy): boolean {
   const { allowLocalNames = false, ownAddresses = [] } = policy;
   const address = parseIp(text);

@@ -1,5 +1,5 @@
-// An endpoint while it is being judged: what has been decided so far, beside what the rules that
-// look at a whole set of them still need to know.
+// An endpoint while it is being judged: the decision so far, and the facts that rules about whole
+// sets of endpoints need.
 
 import type { MonotonicMs } from "../../environment/clock.ts";
 import { podState } from "../../model/pod-endpoint.ts";
@@ -8,7 +8,7 @@ import type { DecidedEndpoint } from "../decision.ts";
 import { probeTargetOf } from "./probe-target.ts";
 import type { Candidate, TruthRule, Verdict } from "./verdict.ts";
 
-/** One row of the truth table: what is decided, beside what each witness says. */
+/** One row of the truth table: the decision, and the report of each witness. */
 export interface TruthEndpoint extends DecidedEndpoint {
   /** The rule that decided. */
   readonly rule: string;

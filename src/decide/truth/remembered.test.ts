@@ -25,7 +25,11 @@ const west: UnlistedCluster = {
 
 function decided(unlisted: UnlistedCluster, policy: Partial<TruthPolicy> = {}) {
   const own = { ...snapshot(), unlisted: [unlisted] };
-  const { endpoints, doubts, problems } = truth(own, 80, { followSlices: false, ...policy });
+  const {
+    endpoints,
+    probeRequests: doubts,
+    problems,
+  } = truth(own, 80, { followSlices: false, ...policy });
   const silent = "the cluster west has not answered yet: its last known endpoints stay in use";
   expect(problems).toEqual([silent]);
   return { endpoints, doubts };
@@ -41,7 +45,7 @@ const row = {
   published: "absent",
 };
 
-test("what is remembered of a cluster that has not been heard serves", () => {
+test("the remembered endpoints of a cluster that is not listed yet serve", () => {
   expect(decided(west)).toEqual({ endpoints: [row], doubts: [] });
   expect(decided({ ...west, remembered: [known] }).endpoints).toEqual([
     { ...row, podUid: undefined, podName: undefined },
@@ -105,7 +109,7 @@ test("one that could not be reached is probed, and gets requests when it answers
   expect(states("answers")).toEqual([fine, fine]);
 });
 
-test("it stands behind a cluster that has been heard, and goes when the silence has lasted", () => {
+test("they come after a listed cluster, and are dropped when the silence has lasted", () => {
   const annotations = { "lockstep.dev/unreachable": "drop" };
   const east = inCluster({
     service: service({ annotations }),

@@ -1,6 +1,6 @@
-// Endpoints of a cluster that has not been heard since the start: what was written down of them is
-// the last truth there is (rule 5), and requests that fail are the only witness (rule 6). Those that
-// were leaving may be gone by now, and get a request only when nothing better is left.
+// Endpoints of a cluster that has not been listed since the start. The saved state is the last
+// known truth (rule 5), and failing requests are the only witness (rule 6). Endpoints that were
+// leaving may be gone by now, and get a request only when nothing better is left.
 import type { RememberedEndpoint } from "../../model/remembered-endpoint.ts";
 import type { UnlistedCluster } from "../../model/service-snapshot.ts";
 import { evidenceOf } from "./candidates.ts";
@@ -25,7 +25,7 @@ export function judgeRemembered(unlisted: UnlistedCluster): readonly Judged[] {
         pod: "unknown",
         published: "absent",
       },
-      // One that could not be reached is probed as long as nobody else says anything of it.
+      // One that could not be reached is probed while there is no other source.
       doubt: unreached || known.state === "suspect" ? { ...peer, cause: "traffic" } : undefined,
       candidate: undefined,
       soleWitnessAtMs: undefined,

@@ -1,7 +1,6 @@
-// What holds for one service: what its annotations ask for, and else what is configured. A service
-// of several clusters has a Service in each; where they disagree about what concerns them all, the
-// one in the access cluster counts, else the first by name. What cannot be read is reported and
-// left out.
+// The settings of one service: from its annotations, else from the configuration. A service of
+// several clusters has a Service in each. If they disagree about a shared setting, the one in the
+// access cluster counts, else the first by name. Invalid settings are reported and left out.
 import type { Service } from "../../kube/kinds/service.ts";
 import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
 import { compareText } from "../compare-text.ts";
@@ -46,7 +45,7 @@ export function serviceSettings(snapshot: ServiceSnapshot, policy: TruthPolicy):
     weights: readAll(snapshot, weightAnnotation, weight, problems),
     unreachable: readAll(snapshot, unreachableAnnotation, oneOf(unreachablePolicies), problems),
   };
-  // Whoever asks for a share asks for requests.
+  // A share implies that the cluster gets requests.
   const isShared = [...asked.weights.values()].some((share) => share > 0);
   const [spread = isShared ? "even" : (policy.spread ?? defaultSpread), ...others] =
     asked.spread.values();

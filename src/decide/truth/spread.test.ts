@@ -126,7 +126,7 @@ describe("a service of several clusters", () => {
     expect(rows(own, policy)).toEqual(expected);
   });
 
-  test("says who stands in for whom when the local endpoints are all out", () => {
+  test("says which endpoints replace which when the local endpoints are all out", () => {
     const { endpoints } = truth(inPlaces({ east: { pods: [-1] }, west: {} }), 80, {
       followSlices: false,
     });

@@ -1,5 +1,6 @@
-// How requests go to a service that several clusters have: who is of first choice, who stands in,
-// and which share each cluster gets. It changes who is preferred, never who may serve.
+// Distribution of requests for a service that several clusters have: the first choice, the
+// replacements, and each cluster's share. It changes the preference, never the set of usable
+// endpoints.
 import type { ServiceSnapshot } from "../../model/service-snapshot.ts";
 import { isRouted } from "../decision.ts";
 import type { TruthEndpoint } from "./judged.ts";

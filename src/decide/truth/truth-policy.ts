@@ -1,5 +1,5 @@
-// What people may choose about truth, for everything by configuration and for one service by an
-// annotation on it. Both can change at any time: the next decision goes by them.
+// The options for truth, by configuration for all services and by annotation for one. Both can
+// change at any time: the next decision uses them.
 
 export interface TruthPolicy {
   /** Route by the published slices alone, for every service. */
@@ -23,11 +23,11 @@ export type Spread =
   /** To all of them. */
   | "even";
 
-/** What becomes of the endpoints of a cluster that has not answered for too long. */
+/** The treatment of endpoints of a cluster that has not answered for too long. */
 export type UnreachablePolicy =
   /** They serve as before; only requests that fail speak against them. */
   | "keep"
-  /** They get nothing, even if nobody else is left. */
+  /** They get nothing, even if no other endpoint is left. */
   | "drop"
   /** They get requests when no endpoint of another cluster can take them. */
   | "distrust";

@@ -82,7 +82,7 @@ test("held are those marked unready from outside and those guarded from mass rem
   fc.assert(
     fc.property(facts, (words) => {
       const decided = truth(snapshot(inCluster(words)), 80, policy);
-      const flapped = decided.doubts.filter(({ cause }) => cause === "flap");
+      const flapped = decided.probeRequests.filter(({ cause }) => cause === "flap");
       const doubted = new Set(flapped.map(({ address }) => address));
       for (const { state, address, rule } of decided.endpoints) {
         const owner = words.pods.find((one) => one.podIP === address);
@@ -117,7 +117,7 @@ test("in a fresh pod watch every ready pod is active, but for those with two wit
 test("a suspect stays in doubt until something settles it", () => {
   fc.assert(
     fc.property(facts, (words) => {
-      const { endpoints, doubts } = truth(snapshot(inCluster(words)), 80, policy);
+      const { endpoints, probeRequests: doubts } = truth(snapshot(inCluster(words)), 80, policy);
       const doubted = new Set(doubts.map(({ address }) => address));
       const suspects = endpoints.filter(({ state }) => state === "suspect");
       expect(suspects.filter(({ address }) => !doubted.has(address))).toEqual([]);
@@ -131,7 +131,7 @@ test("requests that fail put exactly those in doubt that would serve otherwise",
       const unlisted = { ...words, doubts: new Map(), unreached: [] };
       const quiet = truth(snapshot(inCluster(unlisted)), 80, policy);
       const decided = truth(snapshot(inCluster(words)), 80, policy);
-      const byTraffic = decided.doubts.filter(({ cause }) => cause === "traffic");
+      const byTraffic = decided.probeRequests.filter(({ cause }) => cause === "traffic");
       const doubted = new Set(byTraffic.map(({ address }) => address));
       for (const { address, state, rule } of quiet.endpoints) {
         const wouldServe = state === "active" && rule !== "never empty";

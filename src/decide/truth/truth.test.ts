@@ -30,7 +30,7 @@ test("an endpoint that all witnesses agree on is shown whole", () => {
       },
     ],
     problems: [],
-    doubts: [],
+    probeRequests: [],
   });
 });
 
@@ -82,7 +82,7 @@ describe("several clusters", () => {
     expect(truth(snapshot(), 80, policy)).toEqual({
       endpoints: [],
       problems: ["service shop/web does not exist in any cluster"],
-      doubts: [],
+      probeRequests: [],
     });
     const silent = { ...snapshot(), silent: ["west"] };
     expect(truth(silent, 80, policy).problems).toEqual([

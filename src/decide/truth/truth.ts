@@ -35,7 +35,7 @@ export interface ServiceTruth {
   /** Why there may be fewer endpoints than expected, in plain sentences. */
   readonly problems: readonly string[];
   /** Endpoints to be probed for as long as they are here: nothing else can settle their state. */
-  readonly doubts: readonly Doubt[];
+  readonly probeRequests: readonly Doubt[];
 }
 
 /** About one endpoint each, in the order of evaluation: the first that decides counts. */
@@ -64,7 +64,7 @@ export function truth(
   return {
     endpoints: saidToStandIn(shared(guarded, settings)),
     problems: [...problemsOf(snapshot, port, policy), ...settings.problems],
-    doubts: judged.flatMap(({ doubt }) => doubt ?? noDoubts),
+    probeRequests: judged.flatMap(({ doubt }) => doubt ?? noDoubts),
   };
 }
 

@@ -1,5 +1,4 @@
-// What a rule of truth gets to see, and what it says. A rule decides or passes; the first one that
-// decides counts.
+// The input and the result of a truth rule. A rule decides or passes; the first decision counts.
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Pod } from "../../kube/kinds/pod.ts";
 import type { Service } from "../../kube/kinds/service.ts";
@@ -18,7 +17,7 @@ export interface Candidate {
   readonly service: Service;
   readonly podUid: string | undefined;
   readonly podName: string | undefined;
-  /** What the pod watch says of its pod; undefined when it does not know it. */
+  /** The pod watch's view of its pod; undefined if the watch does not know it. */
   readonly pod: PodFact | undefined;
   /** How it is known that the pod that was published is gone; undefined when it is not. */
   readonly gone: Departure | undefined;
@@ -30,7 +29,7 @@ export interface Candidate {
   readonly publishedWatch: WatchStatus;
   /** How it is published; undefined when it is not. */
   readonly published: PublishedEndpoint | undefined;
-  /** What a probe showed: `unknown` before the first answer, undefined where nobody probes. */
+  /** The probe's result: `unknown` before the first answer, undefined without probes. */
   readonly probed: StandingDoubt["answer"] | undefined;
   /** Why it has been probed until now; undefined when it has not. */
   readonly doubted: StandingDoubt | undefined;
@@ -42,7 +41,7 @@ export interface Verdict {
   readonly state: EndpointState;
   /** One plain sentence without a full stop. */
   readonly reason: string;
-  /** The pod watch alone says that it has left, since then, and nobody is known to have meant it. */
+  /** Only the pod watch reports that it left, since then, and no sign of intent is known. */
   readonly soleWitnessAtMs?: MonotonicMs;
 }
 

@@ -1,9 +1,12 @@
-// What the doctor looks at, each piece with where it came from. Rules read this and nothing else.
+// What the doctor looks at, each piece with where it came from. Causes read this and nothing else.
 import type { Journey } from "../../timeline/journey.ts";
 import type { MetricsPage } from "./metrics-window.ts";
+import { ObjectFacts } from "./objects.ts";
+import { Settings } from "./settings.ts";
+import { SignLog } from "./sign-log.ts";
+import { type TextFacts, TextReader } from "./text-reader.ts";
 
-export interface Evidence {
-  readonly logs: readonly LogEvidence[];
+export interface Evidence extends TextFacts {
   readonly metrics: readonly MetricsEvidence[];
   readonly journeys: JourneyEvidence | undefined;
 }
@@ -35,4 +38,24 @@ export interface JourneyEvidence {
   readonly journeys: readonly Journey[];
   /** By the clock of the journeys. */
   readonly nowMs: number;
+}
+
+/** Nothing yet: to be filled by readers. */
+export function noFacts(): TextFacts {
+  return { signs: new SignLog(), objects: new ObjectFacts(), settings: new Settings() };
+}
+
+/** Everything that texts say, with metrics and changes where there are some. */
+export function evidenceOf(given: {
+  readonly logs?: readonly LogEvidence[];
+  readonly metrics?: readonly MetricsEvidence[];
+  readonly journeys?: JourneyEvidence | undefined;
+}): Evidence {
+  const facts = noFacts();
+  for (const { source, lines, firstLine = 1, component } of given.logs ?? []) {
+    const reader = new TextReader(facts, source, component);
+    for (const [index, line] of lines.entries()) reader.push(line, firstLine + index);
+    reader.end();
+  }
+  return { ...facts, metrics: given.metrics ?? [], journeys: given.journeys };
 }

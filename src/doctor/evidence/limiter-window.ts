@@ -52,8 +52,8 @@ function measuredWindow(window: MetricsWindow): LimiterWindow | undefined {
 }
 
 /**
- * Before 1.18 nobody measures the wait: it is the part of the work on keys in which no request was
- * with the server. Requests of other queues are counted against it, so it is no less than that.
+ * Before 1.18 the wait is not measured: it is the part of the work on keys in which no request was
+ * with the server. Requests of other queues are subtracted too, so the real wait is at least this.
  */
 function inferredWindow(window: MetricsWindow, queue: QueueWindow): LimiterWindow | undefined {
   if (window.value(`${waitMetric}_count`) !== undefined) return undefined;

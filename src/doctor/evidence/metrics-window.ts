@@ -1,4 +1,4 @@
-// What happened between two looks at the same metrics page. Counters only mean something as
+// The difference between two reads of the same metrics page. Counters only mean something as
 // differences; a series that went down was restarted and counts from zero.
 import type { MetricSample } from "./prometheus-text.ts";
 

@@ -13,7 +13,8 @@ import { openWatches } from "../../observe/observed-watch.ts";
 import { isThorough } from "../../simulation/seeds.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import { Timeline } from "../../timeline/timeline.ts";
-import type { Evidence } from "../evidence/evidence.ts";
+import { weigh } from "../cause.ts";
+import { type Evidence, evidenceOf } from "../evidence/evidence.ts";
 import type { MetricsPage } from "../evidence/metrics-window.ts";
 import { parsePrometheusText } from "../evidence/prometheus-text.ts";
 import type { Finding } from "../finding.ts";
@@ -51,7 +52,7 @@ async function diagnose(flags: Partial<ControllerFlags>): Promise<Finding | unde
     async (world) => {
       await fill(world);
       await world.simulation.sleep(settleMs);
-      finding = clientThrottling(await observe(world));
+      finding = weigh(clientThrottling, await observe(world));
     },
     { profile: "1.7", flags },
   );
@@ -98,11 +99,11 @@ async function observe(world: ControllerWorld): Promise<Evidence> {
   const pages = [first, await scrape(world)];
   await witness.stop();
   const nowMs = environment.clock.monotonicMs();
-  return {
+  return evidenceOf({
     logs: [{ component, source: "log", lines: klog.lines().slice(seenBefore).map(textOf) }],
     metrics: [{ component, source: "metrics", pages }],
     journeys: { source: "watches", journeys: [...journeys.values()], nowMs },
-  };
+  });
 }
 
 function textOf({ text }: { readonly text: string }): string {

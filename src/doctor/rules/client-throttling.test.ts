@@ -3,12 +3,13 @@ import { findingText } from "../../cli/terminal/finding-text.ts";
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { HopState, Journey } from "../../timeline/journey.ts";
 import type { Direction } from "../../timeline/witness.ts";
-import type { Evidence, LogEvidence, MetricsEvidence } from "../evidence/evidence.ts";
+import { weigh } from "../cause.ts";
+import { evidenceOf, type LogEvidence, type MetricsEvidence } from "../evidence/evidence.ts";
 import { parsePrometheusText } from "../evidence/prometheus-text.ts";
-import { jsonReport } from "../report/json.ts";
 import { clientThrottling } from "./client-throttling.ts";
 
-const nothing: Evidence = { logs: [], metrics: [], journeys: undefined };
+type Given = Parameters<typeof evidenceOf>[0];
+const examine = (given: Given) => weigh(clientThrottling, evidenceOf(given));
 
 function log(lines: readonly string[], component = "kube-controller-manager"): LogEvidence {
   return { component, source: "kube-system/kube-controller-manager-a", lines };
@@ -115,7 +116,7 @@ const quickJourneys = {
 
 describe("a throttled controller", () => {
   test("is named with log, metrics and journeys as evidence", () => {
-    const finding = clientThrottling({
+    const finding = examine({
       logs: [log(throttledLines)],
       metrics: [throttledMetrics],
       journeys: lateJourneys,
@@ -124,10 +125,11 @@ describe("a throttled controller", () => {
       {
         "cause": "kube-controller-manager's own request limit holds back endpoint changes: its workers wait for the client's rate limit, not for the API server.",
         "confidence": "certain: three sources",
+        "consequences": [],
         "evidence": [
           {
             "source": "kube-system/kube-controller-manager-a:42",
-            "text": "60 requests for endpoints waited for the client's limit within 59 s: a median of 2.41 s, at most 2.49 s (GET /api/v1/namespaces/shop/endpoints/web-41)",
+            "text": "60 requests for endpoints waited for the client's limit within 59 s, at most 2.49 s (GET /api/v1/namespaces/shop/endpoints/web-41)",
           },
           {
             "source": "https://10.0.0.7:10257/metrics",
@@ -151,6 +153,8 @@ describe("a throttled controller", () => {
           "component": "kube-controller-manager",
           "reason": "All workers of a controller share one limit, so the limit sets how many changes a second are published. More workers (--concurrent-endpoint-syncs) do not help: they wait for the same tokens, each for longer (workers ÷ qps). The log shows that wait alone and never the time a change spent in the queue before it.",
         },
+        "hop": "published",
+        "missing": [],
         "rule": "client-throttling",
         "severity": "critical",
       }
@@ -164,9 +168,8 @@ describe("a throttled controller", () => {
       workers wait for the client's rate limit, not for the API server.
 
       Seen
-        · 60 requests for endpoints waited for the client's limit within 59 s: a
-          median of 2.41 s, at most 2.49 s (GET
-          /api/v1/namespaces/shop/endpoints/web-41)
+        · 60 requests for endpoints waited for the client's limit within 59 s, at most
+          2.49 s (GET /api/v1/namespaces/shop/endpoints/web-41)
           in kube-system/kube-controller-manager-a:42
         · a request waits 245 ms for the client's limit, the server answers in 4 ms;
           4.98 workers are busy at 20 syncs/s of 249 ms each
@@ -192,10 +195,9 @@ describe("a throttled controller", () => {
       that wait alone and never the time a change spent in the queue before it.
       "
     `);
-    expect(finding && jsonReport([finding])).toEqual({ version: 1, findings: [finding] });
   });
 
-  test.each<[string, Partial<Evidence>, string, string]>([
+  test.each<[string, Given, string, string]>([
     ["its log alone", { logs: [log(throttledLines)] }, "likely: one source", "warning"],
     ["its metrics alone", { metrics: [throttledMetrics] }, "likely: one source", "critical"],
     [
@@ -211,7 +213,7 @@ describe("a throttled controller", () => {
       "warning",
     ],
   ])("is found in %s", (_what, evidence, confidence, severity) => {
-    const finding = clientThrottling({ ...nothing, ...evidence });
+    const finding = examine(evidence);
     expect(finding && [finding.confidence, finding.severity]).toEqual([confidence, severity]);
   });
 });
@@ -224,7 +226,9 @@ const discovery = Array.from(
     `GET:https://10.3.0.1:443/apis/group-${index}/v1?timeout=32s`,
 );
 
-test.each<[string, Partial<Evidence>]>([
+const shortWaits = throttledLines.slice(0, 2).map((line) => line.replace("2.41s", "251ms"));
+
+test.each<[string, Given]>([
   ["no evidence", {}],
   ["late journeys without a sign of the cause", { journeys: lateJourneys }],
   [
@@ -313,7 +317,7 @@ test.each<[string, Partial<Evidence>]>([
     },
   ],
   ["discovery at the start of a process", { logs: [log(discovery)] }],
-  ["one or two lines", { logs: [log(throttledLines.slice(0, 2))] }],
+  ["one or two short waits", { logs: [log(shortWaits)] }],
   ["another program's log", { logs: [log(throttledLines, "lighthouse-agent")] }],
   [
     "a metrics page read only once",
@@ -322,5 +326,5 @@ test.each<[string, Partial<Evidence>]>([
     },
   ],
 ])("nothing is found in %s", (_what, evidence) => {
-  expect(clientThrottling({ ...nothing, ...evidence })).toBeUndefined();
+  expect(examine(evidence)).toBeUndefined();
 });

@@ -1,20 +1,22 @@
-// Rule: the controller manager's own request limit holds back endpoint changes. Its log and its
-// metrics can show the cause; its queues and the journeys show only the effect, which other causes
-// have too. So there is no finding without a sign of the cause, and each further source that agrees
-// makes it surer.
+// The controller manager's own request limit holds back endpoint changes. Its log and its metrics can
+// prove this; its queues and the observed changes show only the effect, which other causes have too.
+
 import { durationText } from "../../environment/duration-text.ts";
+import type { Cause, Sign } from "../cause.ts";
 import type { Evidence, JourneyEvidence, MetricsEvidence } from "../evidence/evidence.ts";
 import { type LimiterWindow, limiterWindow } from "../evidence/limiter-window.ts";
 import { MetricsWindow } from "../evidence/metrics-window.ts";
 import { type PublishedLag, publishedLag } from "../evidence/published-lag.ts";
 import { type QueueWindow, queueWindow } from "../evidence/queue-window.ts";
-import { type ThrottlingLog, throttlingLog } from "../evidence/throttling-log.ts";
-import { confidenceOf, type EvidenceLine, type Finding, type Severity } from "../finding.ts";
+import type { SignGroup } from "../evidence/sign-log.ts";
+import type { Severity } from "../finding.ts";
+import { counted } from "../report/counted.ts";
 
 const component = "kube-controller-manager";
 
-/** One line may be a moment's burst at the start of a process. */
+/** One line may be a moment's burst at the start of a process, unless its wait is long. */
 const linesMin = 3;
+const longWaitMs = 1_000;
 
 /** Below it five workers share a limit of 100 a second already; client-go does not log such waits. */
 const waitMinSeconds = 0.05;
@@ -25,70 +27,79 @@ const lateMs = 1_000;
 /** Longer than a proxy tries another peer, so requests are lost. */
 const criticalMs = 10_000;
 
-/** What explains at least half of the time is what binds. */
+/** A limit that explains at least half of the time is the binding one. */
 const binding = 0.5;
 
 const endpointQueues = ["endpoint", "endpoint_slice", "endpoint_slice_mirroring"];
 
-/** One source's contribution. */
-interface Sign {
-  readonly lines: readonly EvidenceLine[];
-  /** How late changes are by this source. */
+/** A sign with how late changes are by it. */
+interface LateSign extends Sign {
   readonly delayMs: number;
 }
 
-export function clientThrottling(evidence: Evidence): Finding | undefined {
-  const logs = evidence.logs.filter((log) => log.component === component).flatMap(logSign);
-  const metrics = evidence.metrics.filter((page) => page.component === component);
-  const limits = metrics.flatMap(limiterSign);
-  if (logs.length === 0 && limits.length === 0) return undefined;
-  const journeys = evidence.journeys === undefined ? [] : journeySign(evidence.journeys);
-  const sources = [logs, limits, journeys].filter((signs) => signs.length > 0);
-  const signs = sources.flat();
-  return {
-    rule: "client-throttling",
-    severity: severityOf(Math.max(...signs.map(({ delayMs }) => delayMs))),
-    confidence: confidenceOf(sources.length),
-    cause:
-      `${component}'s own request limit holds back endpoint changes: its workers wait for the ` +
-      "client's rate limit, not for the API server.",
-    evidence: signs.flatMap(({ lines }) => lines),
-    fix: {
-      component,
-      change: "--kube-api-qps=300 --kube-api-burst=325",
-      reason:
-        "All workers of a controller share one limit, so the limit sets how many changes a second " +
-        "are published. More workers (--concurrent-endpoint-syncs) do not help: they wait for the " +
-        "same tokens, each for longer (workers ÷ qps). The log shows that wait alone and never " +
-        "the time a change spent in the queue before it.",
-    },
-  };
-}
+export const clientThrottling: Cause = {
+  name: "client-throttling",
+  hop: "published",
+  explains: ["dead-endpoints", "no-endpoints"],
+
+  signs(evidence) {
+    const causes = [...logSign(evidence), ...evidence.metrics.flatMap(limiterSign)];
+    return causes.length === 0 ? [] : [...causes, ...journeySigns(evidence)];
+  },
+
+  conclude(evidence) {
+    const signs = [
+      ...logSign(evidence),
+      ...evidence.metrics.flatMap(limiterSign),
+      ...journeySigns(evidence),
+    ];
+    return {
+      severity: severityOf(Math.max(...signs.map(({ delayMs }) => delayMs))),
+      cause:
+        `${component}'s own request limit holds back endpoint changes: its workers wait for the ` +
+        "client's rate limit, not for the API server.",
+      fix: {
+        component,
+        change: "--kube-api-qps=300 --kube-api-burst=325",
+        reason:
+          "All workers of a controller share one limit, so the limit sets how many changes a second " +
+          "are published. More workers (--concurrent-endpoint-syncs) do not help: they wait for the " +
+          "same tokens, each for longer (workers ÷ qps). The log shows that wait alone and never " +
+          "the time a change spent in the queue before it.",
+      },
+    };
+  },
+};
 
 function severityOf(delayMs: number): Severity {
   if (delayMs >= criticalMs) return "critical";
   return delayMs >= lateMs ? "warning" : "info";
 }
 
-function logSign(log: Evidence["logs"][number]): readonly Sign[] {
-  const seen = throttlingLog(log);
-  if (seen === undefined || seen.count < linesMin) return [];
-  const source = `${log.source}:${seen.longestLine}`;
+function logSign({ signs }: Evidence): readonly LateSign[] {
+  const group = signs.get("endpoints-throttled");
+  const longestMs = group?.longest?.ms ?? 0;
+  if (group === undefined || (group.count < linesMin && longestMs < longWaitMs)) return [];
+  // Other programs have limits of their own, and other flags.
+  if (group.programs.size > 0 && !group.programs.has(component)) return [];
   // The line leaves out the wait in the queue, so a change is later than it says.
-  const delayMs = Math.max(lateMs, seen.maxWaitMs);
-  return [{ lines: [{ text: logText(seen), source }], delayMs }];
+  const delayMs = Math.max(lateMs, longestMs);
+  return [{ weight: "proof", source: "logs", lines: [group.evidence(logText(group))], delayMs }];
 }
 
-function logText({ count, spanMs, medianWaitMs, maxWaitMs, longest }: ThrottlingLog): string {
-  const path = longest.url.replace(/^https?:\/\/[^/]*/, "").replace(/\?.*$/, "");
+function logText({ count, spanMs, longest }: SignGroup): string {
+  const path = (longest?.subject ?? "").replace(/^https?:\/\/[^/]*/, "").replace(/\?.*$/, "");
+  const within = spanMs === 0 ? "" : ` within ${durationText(spanMs)}`;
+  const requests = counted(count, "request");
   return (
-    `${count} requests for endpoints waited for the client's limit within ` +
-    `${durationText(spanMs)}: a median of ${durationText(medianWaitMs)}, at most ` +
-    `${durationText(maxWaitMs)} (${longest.verb} ${path})`
+    `${requests} for endpoints waited for the client's limit${within}, at most ` +
+    `${durationText(longest?.ms ?? 0)} (${longest?.detail ?? ""} ${path})`
   );
 }
 
-function limiterSign({ source, pages }: MetricsEvidence): readonly Sign[] {
+function limiterSign(evidence: MetricsEvidence): readonly LateSign[] {
+  const { source, pages } = evidence;
+  if (evidence.component !== component) return [];
   const earlier = pages[0];
   const later = pages.at(-1);
   if (earlier === undefined || later === undefined) return [];
@@ -101,7 +112,8 @@ function limiterSign({ source, pages }: MetricsEvidence): readonly Sign[] {
     const delayMs = queueDelayMs(queue);
     if (delayMs < lateMs) return [];
     const texts = [limiterText(limiter, queue), queueText(queue)];
-    return [{ lines: texts.map((text) => ({ text, source })), delayMs }];
+    const lines = texts.map((text) => ({ text, source }));
+    return [{ weight: "proof", source: "metrics", lines, delayMs }];
   });
 }
 
@@ -143,12 +155,17 @@ function queueText(queue: QueueWindow): string {
   );
 }
 
-/** Journeys agree only if lateness is the rule among them: one late change has many causes. */
-function journeySign(evidence: JourneyEvidence): readonly Sign[] {
+function journeySigns({ journeys }: Evidence): readonly LateSign[] {
+  return journeys === undefined ? [] : journeySign(journeys);
+}
+
+/** Changes agree only if lateness is the rule among them: one late change has many causes. */
+function journeySign(evidence: JourneyEvidence): readonly LateSign[] {
   return (["leave", "join"] as const).flatMap((direction) => {
     const lag = publishedLag(evidence, direction);
     if (lag === undefined || lag.medianMs < lateMs) return [];
-    return [{ lines: [{ text: lagText(lag), source: evidence.source }], delayMs: lag.maxMs }];
+    const lines = [{ text: lagText(lag), source: evidence.source }];
+    return [{ weight: "support", source: "changes", lines, delayMs: lag.maxMs }];
   });
 }
 

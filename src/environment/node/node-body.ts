@@ -103,9 +103,9 @@ class ChunkReader implements AsyncIterator<Uint8Array, undefined> {
   }
 
   #onClose(): void {
-    // Every orderly exchange closes too, and an error that nobody needs costs its stack.
+    // Every orderly exchange closes too, and an unneeded error costs its stack.
     if (this.#outcome !== undefined) return;
-    // Closed without an end: whoever reads must not take what there is for the whole.
+    // Closed without an end: a reader must not take a part for the whole.
     this.#finish({ error: this.#describeFailure(new Error("closed before its end")) });
   }
 

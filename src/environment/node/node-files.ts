@@ -116,7 +116,7 @@ async function isOpenToOthers(path: string): Promise<boolean> {
   return above === path || (await isOpenToOthers(above));
 }
 
-/** Somebody else may have made it in the meantime. */
+/** Another process may have made it in the meantime. */
 async function unlessExists(making: Promise<void>): Promise<void> {
   try {
     await making;

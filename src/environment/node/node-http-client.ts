@@ -1,6 +1,6 @@
 // One HTTP/1.1 exchange over node:http or node:https, from the connection to the last byte of the
-// response. Whatever happens, the exchange ends in one way only, and leaves neither a listener on
-// the caller's signal nor a socket outside the pool.
+// response. The exchange always ends in exactly one way, and leaves neither a listener on the
+// caller's signal nor a socket outside the pool.
 import { type ClientRequest, type IncomingMessage, request as startPlain } from "node:http";
 import { request as startSecure } from "node:https";
 import type { Socket } from "node:net";
@@ -63,7 +63,8 @@ function attempt(
     }
     let response: IncomingMessage | undefined;
     const request = start(what, outgoing, agents, connection);
-    // What broke the connection shows on the request; the response only learns that it was cut off.
+    // The request has the error that broke the connection; the response only shows that it was cut
+    // off.
     let broken: Error | undefined;
     const failure = (error: Error): Error =>
       signal?.aborted ? exchangeAborted(what, signal) : exchangeFailure(what, broken ?? error);

@@ -81,7 +81,7 @@ function listenerOf(
   return {
     host: options.socketPath ?? options.host,
     port,
-    // It resolves when the last connection is gone, which nobody here waits for.
+    // It resolves when the last connection is gone, which is not awaited here.
     stopAccepting: () => void stopAccepting(),
     close: () => {
       const gone = stopAccepting();

@@ -4,21 +4,21 @@
 /** Ctrl-C, which in this mode is a key like any other. */
 const interrupt = "\u0003";
 
-/** Nothing is ever heard where standard input is no terminal. */
+/** Never calls the listener if standard input is no terminal. */
 export function nodeKeys(listener: (key: string) => void): () => void {
   const { stdin } = process;
   if (!stdin.isTTY) return () => undefined;
   const restore = (): void => void stdin.setRawMode(false);
-  const heard = (bytes: Buffer): void => {
+  const onData = (bytes: Buffer): void => {
     const key = bytes.toString("utf8");
     if (key === interrupt) process.kill(process.pid, "SIGINT");
     else listener(key);
   };
   stdin.setRawMode(true);
-  stdin.on("data", heard);
+  stdin.on("data", onData);
   process.on("exit", restore);
   return () => {
-    stdin.off("data", heard);
+    stdin.off("data", onData);
     process.off("exit", restore);
     stdin.pause();
     restore();

@@ -1,5 +1,5 @@
 // Binding a server to its address. A unix socket's file outlives a process that was killed: such a
-// file is replaced, while one that somebody still serves, or that is no socket at all, is left alone.
+// file is replaced. A socket in use, or a file that is no socket, is left alone.
 import { chmod, lstat, rm } from "node:fs/promises";
 import { createConnection, type Server } from "node:net";
 import type { ListenOptions } from "../network.ts";
@@ -7,7 +7,7 @@ import { errorCode } from "./error-code.ts";
 import { hostAndPort } from "./node-address.ts";
 import { listenFailure } from "./node-network-errors.ts";
 
-/** Only this user may talk to us: the socket is how the proxy is told whom to trust. */
+/** Only this user may connect: the socket controls the proxy, including its trusted proxies. */
 const socketMode = 0o600;
 
 /** Connections the kernel holds while we are busy: a proxy's workers may all come at once. */

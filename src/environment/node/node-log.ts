@@ -91,7 +91,7 @@ function textLog(settings: LogSettings, context: LogFields): Log {
   };
 }
 
-/** Whatever a field that holds an error is called, it is written out. */
+/** An error in a field of any name is written out. */
 function shownFields(fields: LogFields): LogFields {
   const shown = Object.entries(fields).map(([name, value]): [string, unknown] => [
     name,

@@ -1,4 +1,4 @@
-// What needs no server that answers: this machine may have none.
+// Tests that need no DNS server: this machine may have none.
 import { expect, test } from "vitest";
 import { addressesIn, nodeNames } from "./node-names.ts";
 

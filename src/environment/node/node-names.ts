@@ -1,7 +1,7 @@
-// Names as the DNS has them, asked without keeping one of the process's few threads busy, so that a
-// name nobody answers for costs nothing but its own time. What the DNS does not know may be in the
-// machine's hosts file; it is read here, for the system's own lookup would ask the DNS again, in one of
-// those threads, for as long as the server of that name likes.
+// Lookups in the DNS, without keeping one of the process's few threads busy, so that an unanswered
+// name costs only its own time. Names that the DNS lacks may be in the machine's hosts file. It is
+// read here, because the system's own lookup would ask the DNS again, in one of those threads, for
+// as long as the server of that name likes.
 import type { RecordWithTtl } from "node:dns";
 import { Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";

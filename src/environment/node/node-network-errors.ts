@@ -1,11 +1,11 @@
-// Node's many network failures in the few words of `NetworkError`, each with a message that says
-// what was tried and what to check. The original error stays as the cause.
+// Maps Node's many network failures to the few codes of `NetworkError`, each with a message that
+// names the action and what to check. The original error stays as the cause.
 import { NetworkError, type NetworkErrorCode } from "../network.ts";
 import { errorCode } from "./error-code.ts";
 
 const codes: Readonly<Record<string, NetworkErrorCode>> = {
   ECONNREFUSED: "REFUSED",
-  // A unix socket whose file is not there: nobody listens.
+  // A unix socket without its file: no process listens.
   ENOENT: "REFUSED",
   ECONNRESET: "RESET",
   ECONNABORTED: "RESET",

@@ -47,7 +47,7 @@ describe("connections", () => {
     });
   });
 
-  it("are used again after an answer without a body that nobody read", async () => {
+  it("are used again after an unread answer without a body", async () => {
     const environment = quietEnvironment();
     const peers = new Set<string>();
     const handler = (exchange: ServerExchange): void => {

@@ -9,7 +9,7 @@ import { chunksOf } from "./node-body.ts";
 
 const openDescriptor = promisify(open);
 
-/** Waits until somebody writes to it. */
+/** Waits until a writer opens it. */
 export async function openPipe(path: string, id: string): Promise<OpenFile> {
   const socket = new Socket({ fd: await openDescriptor(path, "r"), writable: false });
   const chunks = chunksOf(socket, (error) => error)[Symbol.asyncIterator]();

@@ -6,7 +6,7 @@ import { ProcessError, type RunOptions, type RunResult } from "../processes.ts";
 import { errorCode } from "./error-code.ts";
 import { nodeTimers } from "./node-timers.ts";
 
-/** Of each stream; what comes after is read and dropped, so that the child can go on. */
+/** Of each stream; the rest is read and dropped, so that the child can continue. */
 const longestOutputBytes = 16 * 1024 * 1024;
 
 /** How long output may still come after the exit, from something the child left behind. */

@@ -1,11 +1,11 @@
-// What asks this process to stop: a signal, the end of its terminal or of the npx that started it, and
-// output that has no reader. The first request stops it properly; a second signal, from somebody who
-// has no more patience, ends it as it stands. So does the first one once the command has returned.
+// Reasons to stop this process: a signal, the end of its terminal or of the npx that started it,
+// and output without a reader. The first request stops it properly; a second signal, from an
+// impatient user, ends it at once. So does the first one once the command has returned.
 import { fstatSync } from "node:fs";
 import { isatty } from "node:tty";
 import { type Clock, elapsedMs, type MonotonicMs } from "../clock.ts";
 
-/** What is needed of `process`. */
+/** The part of `process` that is needed. */
 export interface StoppableProcess {
   readonly ppid: number;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -43,13 +43,13 @@ export interface StopRequests {
  */
 const oneRequestMs = 500;
 
-/** Often enough that nobody wonders, seldom enough to cost nothing. */
+/** Often enough to look immediate, seldom enough to cost nothing. */
 const lookEveryMs = 500;
 
 /** How long a command may take to end what it has started when its output has no reader. */
 const endUnreadMs = 60_000;
 
-/** As a shell says of whoever was ended by Ctrl-C. */
+/** The shell's exit code after Ctrl-C. */
 const impatientCode = 130;
 
 /** Standard output and error: a terminal that only gives input may end, as behind `disown`. */
@@ -118,8 +118,8 @@ function stopWhen(isOver: () => boolean, reason: string, stop: AbortController):
 }
 
 /**
- * Results without a reader are of no use to anybody, so the command is stopped as by Ctrl-C: it may
- * have started others. A log without a reader is no reason to stop what it is about.
+ * Results without a reader are useless, so the command is stopped as by Ctrl-C: it may have started
+ * others. A log without a reader is no reason to stop.
  */
 function stopWhenUnread({
   process,

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import type { Terminal } from "../terminal.ts";
 
-/** What 1978 agreed on; our output is made to fit it. */
+/** The classic terminal size; our output is made to fit it. */
 const usualColumns = 80;
 const usualRows = 24;
 

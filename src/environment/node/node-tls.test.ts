@@ -1,4 +1,4 @@
-// HTTPS over real sockets: who is believed, who is shown, and what a misfit is called.
+// HTTPS over real sockets: trusted servers, client certificates, and the names of the failures.
 import { webcrypto } from "node:crypto";
 import { createServer, type Server } from "node:https";
 import type { TLSSocket } from "node:tls";
@@ -42,7 +42,7 @@ it("refuses a server whose authority it does not know, and says so", async () =>
   });
 });
 
-it("refuses a server under a name its certificate does not have, unless told the right one", async () => {
+it("refuses a server under a name its certificate does not have, unless the right one is given", async () => {
   await whileListening(async (network, url) => {
     const wrong = { ca: authority.ca, serverName: "other.example" };
     expect((await failureOf(get(network, url, wrong))).code).toBe("TLS");
@@ -90,7 +90,7 @@ it("shows a server that it does not believe nothing of the request", async () =>
   expect(received).toBe(0);
 });
 
-it("believes any server when told not to verify", async () => {
+it("accepts any server when verification is off", async () => {
   await whileListening(async (network, url) => {
     expect(await get(network, url, { insecureSkipVerify: true })).toBe("secret");
   });

@@ -1,4 +1,4 @@
-// Deadlines in a hand-driven time: what aborts, and that nothing is left behind.
+// Deadlines in a hand-driven time: their aborts, and that nothing is left behind.
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { Timers } from "../../environment/timers.ts";

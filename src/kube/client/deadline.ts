@@ -8,7 +8,7 @@ export interface DeadlineOptions {
   /** No deadline when absent. */
   readonly deadlineMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** What is waited for, as the error's message names it: `GET /api/v1/pods`. */
+  /** The action in the error's message: `GET /api/v1/pods`. */
   readonly what: string;
 }
 

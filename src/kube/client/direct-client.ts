@@ -153,7 +153,7 @@ export class DirectKubeClient implements KubeClient {
     }
   }
 
-  /** Never rejects: what comes of it shows in the list. */
+  /** Never rejects: the list has the result. */
   async #ask(address: string): Promise<void> {
     const isReady = await this.#isReady(address);
     this.#asking.delete(address);

@@ -53,7 +53,7 @@ it("meters every chunk and the end, whether read to it, left or broken", async (
   ]);
 });
 
-/** What was not read when the reader left is in `left`. */
+/** The unread rest is in `left`. */
 async function* chunks(texts: readonly string[], left: string[] = []): AsyncGenerator<Uint8Array> {
   const rest = [...texts];
   try {

@@ -19,7 +19,7 @@ interface World extends Environment {
   readonly client: RateLimitedClient;
   readonly bucket: TokenBucket;
   readonly registry: Registry;
-  /** What reached the server, with the time and the deadline left. */
+  /** The requests at the server, with the time and the remaining deadline. */
   readonly sent: string[];
   readonly reports: unknown[];
 }

@@ -1,5 +1,5 @@
-// The two documents of the exec plugin protocol (client.authentication.k8s.io): what a kubeconfig
-// says about the plugin, and what the plugin prints.
+// The two documents of the exec plugin protocol (client.authentication.k8s.io): the plugin's entry
+// in a kubeconfig, and the plugin's output.
 import type { WallMs } from "../../environment/clock.ts";
 import {
   isRecord,
@@ -82,7 +82,7 @@ export function execInfo({ apiVersion, cluster }: ExecSpec, authority: string | 
   });
 }
 
-/** What a plugin printed. Its content is secret and appears in no message. */
+/** The output of a plugin. Its content is secret and appears in no message. */
 export function parseExecCredential(
   spec: ExecSpec,
   output: string,

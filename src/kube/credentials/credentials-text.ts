@@ -62,7 +62,7 @@ export interface FileTextOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly path: string;
-  /** What the file is, as the error's message names it: `the token of user "ann"`. */
+  /** The file's name in the error's message: `the token of user "ann"`. */
   readonly what: string;
 }
 

@@ -59,7 +59,7 @@ export function serviceNameOf(slice: EndpointSlice): string | undefined {
   return slice.metadata.labels["kubernetes.io/service-name"];
 }
 
-/** Who writes the slice: `endpointslice-controller.k8s.io` for the ordinary controller. */
+/** The writer of the slice: `endpointslice-controller.k8s.io` for the ordinary controller. */
 export function managedByOf(slice: EndpointSlice): string | undefined {
   return slice.metadata.labels["endpointslice.kubernetes.io/managed-by"];
 }

@@ -60,7 +60,7 @@ export function objectPath(
   return subresource === undefined ? path : `${path}/${subresource}`;
 }
 
-/** `namespace/name`, or the name alone for objects of the whole cluster: what queues hold. */
+/** `namespace/name`, or the name alone for objects of the whole cluster: the keys of queues. */
 export function objectKey(object: Pick<ObjectMeta, "namespace" | "name">): string {
   return object.namespace === "" ? object.name : `${object.namespace}/${object.name}`;
 }

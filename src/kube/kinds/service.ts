@@ -1,4 +1,4 @@
-// A service: what it selects, which ports it offers, and the settings that change which pods count.
+// A service: its selector, its ports, and the settings that change which pods count.
 import {
   listAt,
   optionalBoolean,

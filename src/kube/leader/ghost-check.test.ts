@@ -6,7 +6,9 @@ import type { Presence } from "./ghost-holder.ts";
 const lock = { kind: "ConfigMap", namespace: "ingress-nginx", name: "leader" } as const;
 const wallStart = Date.UTC(2026, 0, 1);
 
-/** A look at a given second: who holds the lock, its renewal counted, and whether it exists. */
+/**
+ * A look at a given second: the holder of the lock, its number of renewals, and whether it exists.
+ */
 function look(
   second: number,
   holder: string,

@@ -35,7 +35,7 @@ export interface LockSighting {
   readonly presence: Presence;
 }
 
-/** A holder was seen absent; what its record has done since. */
+/** A holder was seen absent; the renewals of its record since then. */
 export interface Suspicion {
   readonly holder: string;
   /** The first absence. */

@@ -1,6 +1,6 @@
-// Looks at a lock and its holder again and again and says when the holder is a ghost. It reports on
-// any lock; what follows from a report is someone else's decision (`LeaderElection` asks
-// `confirms` before it takes its own lock from a holder that still renews).
+// Looks at a lock and its holder again and again and reports when the holder is a ghost. It reports
+// on any lock; the caller decides what to do (`LeaderElection` asks `confirms` before it takes its
+// own lock from a holder that still renews).
 import type { Clock } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
 import type { Timers } from "../../environment/timers.ts";

@@ -1,4 +1,4 @@
-// A reflector without checks: what client-go knows of its watches, and what it does not notice.
+// A reflector without checks: the knowledge of client-go about its watches, and its blind spots.
 import { describe, expect, test } from "vitest";
 import { names, reflectorWorld } from "../../../tests/reflector/reflector-world.ts";
 import { noChecks } from "./reflector-parts.ts";

@@ -37,8 +37,8 @@ export type WatchChecks =
   | "all"
   | {
       /**
-       * A watch that has been silent for so long has ended: what the kernel makes of a connection
-       * whose other end is gone. Silence is believed for ever when absent.
+       * A watch that has been silent for so long has ended, as the kernel ends a connection whose
+       * other end is gone. When absent, silence never ends a watch.
        */
       readonly silenceMaxMs?: number;
     };

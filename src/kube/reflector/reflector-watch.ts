@@ -109,7 +109,7 @@ class Supervision<T extends Projected, I extends string> {
     await this.#proving;
   }
 
-  /** How the stream really ended: what follows a cut is only its echo. */
+  /** The real end of the stream: errors after a cut are only its consequence. */
   endOf(end: WatchEnd): WatchEnd {
     if (this.#stream.isCut) {
       return { type: "cut", relist: this.#relist };

@@ -1,4 +1,4 @@
-// The reflector against a scripted server, in virtual time: what it must do, point by point.
+// The reflector against a scripted server, in virtual time, requirement by requirement.
 import type { Registry } from "prom-client";
 import { describe, expect, test } from "vitest";
 import {

@@ -178,7 +178,7 @@ export class Workqueue {
     this.#reportDrained();
   }
 
-  /** From now on adds are ignored; what is queued can still be taken. Idempotent. */
+  /** From now on adds are ignored; queued keys can still be taken. Idempotent. */
   shutDown(): void {
     this.#beginShutDown();
     for (const resolve of this.#drainWaiters) resolve();

@@ -56,7 +56,7 @@ test("until it ends it is the real one", async () => {
   });
 });
 
-test("after its end nothing of it happens, and nobody in it hears of it", async () => {
+test("after its end nothing happens in it, and its code gets no error", async () => {
   await simulate({ seed: 1 }, async (simulation) => {
     const outside = simulation.host("outside");
     const world = new AbortableEnvironment(simulation.host("a"));

@@ -1,7 +1,6 @@
-// The real environment for a while: everything that was begun in it can be ended at once, however
-// deep in a play it was begun and whatever the play waits for. From then on nothing of it happens
-// any more: timers do not fire, exchanges are broken, and whoever waits for either waits for ever,
-// as on a machine that was switched off. Nobody has to clean up after a play that was called off.
+// The real environment with an end: everything that was started in it can be ended at once, wherever the
+// play is. After that no timer fires, exchanges are broken, and code that waits for either waits for
+// ever, as on a machine that was switched off. So an aborted play needs no cleanup of its own.
 import { dirname } from "node:path";
 import type { Environment } from "../../environment/environment.ts";
 import type {
@@ -41,9 +40,9 @@ export class AbortableEnvironment {
     };
   }
 
-  /** Resolves when no socket, no timer and no child of it is left. Idempotent. */
+  /** Resolves when no socket, timer or child process is left. Idempotent. */
   async end(): Promise<void> {
-    this.#ended.abort(new Error("the world has ended"));
+    this.#ended.abort(new Error("the environment was ended"));
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
     await Promise.all([...this.#listeners].map((listener) => listener.close()));
@@ -67,7 +66,7 @@ export class AbortableEnvironment {
         if (this.#isOver) return never();
         const child = await this.#started(real.spawn(program, args, options));
         this.#children.add(child);
-        // It never rejects; nobody has to wait for it.
+        // It never rejects, so it needs no handler.
         void child.exited.then(() => this.#children.delete(child));
         return child;
       },
@@ -140,7 +139,7 @@ export class AbortableEnvironment {
     }
   }
 
-  /** The folder of a socket is made: a simulated machine has every folder it is asked for. */
+  /** Creates the folder of a socket, because a simulated machine has every folder. */
   async #listen(options: ListenOptions, handler: ExchangeHandler): Promise<Listener> {
     const { socketPath } = options;
     if (socketPath !== undefined) await this.#real.files.makeDirectory(dirname(socketPath));
@@ -153,7 +152,7 @@ export class AbortableEnvironment {
     return listener;
   }
 
-  /** What settles after the end does not matter to anybody any more. */
+  /** Stays pending after the end. */
   async #unlessEnded<Value>(promise: Promise<Value>): Promise<Value> {
     try {
       return await promise;

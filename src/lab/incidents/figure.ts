@@ -1,5 +1,5 @@
-// A figure of a play beside what was seen elsewhere, and whether it agrees. Pure. An input of the play
-// is never a result: a figure that an input decides names it, and is neither counted nor judged.
+// A figure of a play beside its references, and whether it agrees. Pure. An input of the play is never a
+// result: a figure that follows from an input names it, and is neither counted nor compared.
 
 export type Unit = "ms" | "requests" | "per second" | "count" | "share" | "factor";
 
@@ -18,7 +18,7 @@ export interface Figure {
   readonly isHeadline?: true;
 }
 
-/** What was seen elsewhere: compared between two bounds, or only shown. */
+/** A reference: compared between two bounds, or only shown. */
 export type Expectation = Bounded | Remark;
 
 interface Seen {
@@ -28,7 +28,7 @@ interface Seen {
 }
 
 export interface Bounded extends Seen {
-  /** Where it is one number: the difference is told from it. */
+  /** Where it is one number: the difference is shown against it. */
   readonly value?: number;
   /** Both bounds are given, and both can be missed. */
   readonly from: number;
@@ -45,7 +45,7 @@ export function isBounded(expectation: Expectation): expectation is Bounded {
   return expectation.from !== undefined;
 }
 
-/** Whether it counts, and decides whether the play agrees with what was seen elsewhere. */
+/** Whether it counts and is compared with its references. */
 export function isCompared({ fittedBy, expected }: Figure): boolean {
   return fittedBy === undefined && expected.some(isBounded);
 }

@@ -1,7 +1,6 @@
-// What an incident is to whoever shows it: something that can be played on a stage, and what came
-// out of it beside the write-up and beside Lockstep. Numbers that a write-up gives about its cluster,
-// and parameters that were chosen so that the play fits, are inputs: the findings list them, and a
-// figure that an input decides is shown apart.
+// An incident and its findings: it is played on a stage and compared with the write-up and with Lockstep.
+// Numbers that a write-up gives about its cluster, and parameters chosen to fit it, are inputs. The
+// findings list them. A figure that follows from an input is shown apart.
 import type { ObserverAccuracy } from "../observed/observer-accuracy.ts";
 import type { Figure, Unit } from "./figure.ts";
 import type { OpenStage } from "./stage.ts";

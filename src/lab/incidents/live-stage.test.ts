@@ -58,7 +58,7 @@ function playOn(
   });
 }
 
-test("a play has machines with addresses and folders of their own, and tells its steps", async () => {
+test("a play has machines with their own addresses and folders, and reports its steps", async () => {
   const seen: string[] = [];
   const progress: StageProgress[] = [];
   const play = async (stage: Stage): Promise<void> => {

@@ -1,34 +1,34 @@
-// A stage in real time: every machine has a loopback address of its own, and everything runs in this
-// process over real sockets, but for the proxies, each of which is a real nginx. When the play is
-// over, fails, takes too long or is called off, all of it ends at once.
+// A stage in real time: every machine has its own loopback address. Everything runs in this process over
+// real sockets, except the proxies: each of them is a real nginx. When the play ends, fails, takes too
+// long or is aborted, everything ends at once.
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { SeededRandom } from "../../simulation/seeded-random.ts";
+import { endNginx } from "../comparison/stage-side.ts";
 import { takeLoopbackNetworks } from "../loopback-networks.ts";
-import { AccuracyMeter } from "../observed/observer-accuracy.ts";
+import { AccuracyCounters } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import { AbortableEnvironment } from "./abortable-environment.ts";
 import type { Figure } from "./figure.ts";
 import type { Incident, IncidentResult } from "./incident.ts";
-import { endNginx } from "./live-proxies.ts";
 import type { ObservablePlay, Stage, StageProgress } from "./stage.ts";
 
 export interface LivePlayOptions {
   readonly environment: Environment;
   /** A folder of this run alone, for sockets and files. */
   readonly folder: string;
-  /** For the chance of the play; that of the machines is real. */
+  /** For the random choices of the play; those of the machines are really random. */
   readonly seed: number;
   readonly fix?: boolean;
   readonly signal: AbortSignal;
-  /** Where each stage is recorded; not at all unless given. */
+  /** Records each stage; none unless given. */
   readonly recording?: Recording;
   readonly onProgress?: (progress: StageProgress) => void;
-  /** Called when there is something to be watched from outside. */
-  readonly onObservable?: (invitation: ObservablePlay) => void;
+  /** Called when other tools can observe the play. */
+  readonly onObservable?: (play: ObservablePlay) => void;
 }
 
-/** A play takes one to three minutes; one that takes longer waits for what will not come. */
+/** A play takes one to three minutes; a longer one is stuck. */
 const longestMs = 480_000;
 
 const progressEveryMs = 200;
@@ -42,7 +42,7 @@ const leftOut = [
   "every proxy is a real nginx; the configuration and Lua of stock are the lab's model of ingress-nginx",
 ];
 
-/** A play that takes so long waits for something that will not come. */
+/** The play was stuck. */
 export class LiveTimeoutError extends Error {
   override readonly name = "LiveTimeoutError";
   readonly code = "LIVE_TIMEOUT";
@@ -51,7 +51,7 @@ export class LiveTimeoutError extends Error {
 export class LiveStages {
   readonly #options: LivePlayOptions;
   /** Of the observers on all stages. */
-  readonly accuracy = new AccuracyMeter();
+  readonly accuracy = new AccuracyCounters();
   #durationMs = 0;
 
   constructor(options: LivePlayOptions) {
@@ -88,7 +88,7 @@ export class LiveStages {
     }
   };
 
-  /** Rejects when somebody stops the play or it takes too long; pending once it is over. */
+  /** Rejects when the play is aborted or takes too long; stays pending after its end. */
   #calledOff(said: { readonly step: string }, over: AbortSignal): Promise<never> {
     const { environment, signal } = this.#options;
     return new Promise((_, reject) => {
@@ -177,7 +177,7 @@ export async function playLive(
   };
 }
 
-/** With fewer objects and shorter times the figures are others: they are shown, not judged. */
+/** With fewer objects and shorter times the figures differ: they are shown and not compared. */
 function shownOnly(figure: Figure): Figure {
   return {
     ...figure,

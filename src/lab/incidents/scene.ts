@@ -1,6 +1,6 @@
-// The usual scenery of an incident: one cluster with a shop and its Ingress, stock and Lockstep
-// replicas behind an entry each, an observer of every hop, and traffic judged by what was really
-// true. A play changes what it wants to go wrong and reads what came of it.
+// The cluster of most incidents: a shop with its Ingress, the stock side and the Lockstep side, an
+// observer of every hop, and traffic that the ledger judges. A play breaks something and reads the
+// result.
 
 import type { StorageEvent } from "../../apiserver/storage/storage.ts";
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
@@ -9,7 +9,8 @@ import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../cluster.ts";
-import { type IngressSide, type SideName, startSide } from "../comparison/side.ts";
+import type { SideName } from "../comparison/side.ts";
+import { type StageSide, startStageSide } from "../comparison/stage-side.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { HopLedger } from "../observed/hop-ledger.ts";
 import {
@@ -30,30 +31,30 @@ import { ShopObserver } from "./shop-observer.ts";
 import type { Stage } from "./stage.ts";
 
 export interface SceneOptions {
-  /** What differs from an ordinary cluster with one API server and two nodes. */
+  /** Differences from a cluster with one API server and two nodes. */
   readonly cluster?: Partial<
     Omit<ClusterOptions, "environmentOf" | "hostOf" | "podNetwork" | "ledger" | "recorder">
   >;
   readonly shop?: ShopOptions;
   /** Called after the shop was created and before the replicas start. */
   readonly beforeReplicas?: (client: KubeClient, cluster: Cluster) => Promise<void>;
-  /** Services beside the shop that must be published before the play begins. */
+  /** The play starts when so many services beside the shop are published. */
   readonly otherServices?: number;
-  /** How a replica reaches the API servers; the first one directly unless given. */
+  /** How a replica reaches the API servers; directly the first one unless given. */
   readonly accessOf?: (replica: string, cluster: Cluster) => ClusterAccess;
 }
 
 export interface Traffic {
-  /** All so far, of both sides. */
+  /** All results so far, of both sides. */
   readonly results: readonly TrafficResult[];
-  /** Sends no more and judges what was sent. */
+  /** Stops sending and judges all requests. */
   finish(): Promise<Readonly<Record<SideName, Tally>>>;
 }
 
-/** Gentle, and enough that every pod is asked each second. */
+/** Every pod gets about one request a second. */
 export const defaultRequestsPerSecond = 8;
 
-/** For routes and endpoints to reach every replica in quiet times: one sync of stock and a poll. */
+/** In quiet times every change reaches all replicas in this time: one sync of stock and a poll. */
 export const settleMs = 5_000;
 
 const lookAgainMs = 1_000;
@@ -63,14 +64,14 @@ const clusterName = "blue";
 export class Scene {
   readonly stage: Stage;
   readonly ledger: Ledger;
-  /** When the shop's endpoints really changed, and where. */
+  /** When the shop's endpoints really changed at each hop. */
   readonly hops: HopLedger;
   readonly cluster: Cluster;
-  /** Whoever operates the cluster: at its first API server, with every right. */
+  /** The operator's client: at the first API server, with all permissions. */
   readonly client: KubeClient;
   readonly observer: ShopObserver;
-  readonly sides: Readonly<Record<SideName, IngressSide>>;
-  /** From when on nothing is under way that was not begun by the play. */
+  readonly sides: Readonly<Record<SideName, StageSide>>;
+  /** From now on every change was made by the play. */
   readonly quietAt: MonotonicMs;
   #isJudged = false;
 
@@ -85,7 +86,7 @@ export class Scene {
     this.quietAt = this.now();
   }
 
-  /** Resolves when everything is published and routed, and nothing happens. */
+  /** Resolves when everything is published and routed. */
   static async open(stage: Stage, options: SceneOptions = {}): Promise<Scene> {
     const user = stage.environmentOf("user");
     const ledger = new Ledger(user);
@@ -117,36 +118,36 @@ export class Scene {
     });
     await observer.start();
     const side = (which: SideName) =>
-      startSide(which, {
+      startStageSide(which, {
         stage,
         accessOf: (replica) => options.accessOf?.(replica, cluster) ?? cluster.access,
         witnessOf: (replica) => observer.replica(replica),
         hops,
       });
     const sides = { stock: await side("stock"), lockstep: await side("lockstep") };
-    stage.onObservable?.({ access: cluster.access, ...sides.stock.told });
+    stage.onObservable?.({ access: cluster.access, ...sides.stock.observable });
     await stage.sleep(settleMs);
     return new Scene({ stage, ledger, hops, cluster, client, observer, sides });
   }
 
-  /** The observer's one clock, on which journeys are. */
+  /** On the observer's clock, as journeys are. */
   now(): MonotonicMs {
     return this.stage.environmentOf("observer").clock.monotonicMs();
   }
 
-  /** Replaces every pod of the shop; resolves when every hop has shown every change of it. */
+  /** Replaces every pod of the shop; resolves when every hop has shown every change. */
   async release(name: string, withinMs: number): Promise<readonly Journey[]> {
     const began = this.now();
     await releaseShop(this.client, name);
     const journeys = () => this.observer.completeSince(began);
-    // As many join as leave.
+    // Every pod is removed once and added once.
     while (journeys().length < 2 * shopReplicas) {
       if (elapsedMs(began, this.now()) > withinMs) {
         const others = this.observer.journeys.filter(
           ({ origin, outcome }) => origin.at >= began && outcome !== "complete",
         );
         throw new Error(
-          `${journeys().length} of ${2 * shopReplicas} changes were routed in time; the others: ` +
+          `${journeys().length} of ${2 * shopReplicas} changes were routed in time. Others: ` +
             others.map(inWords).join("; "),
         );
       }
@@ -155,13 +156,13 @@ export class Scene {
     return journeys();
   }
 
-  /** The same requests at the same moments to both sides. */
+  /** Sends the same requests at the same moments to both sides. */
   startTraffic(requestsPerSecond = defaultRequestsPerSecond): Traffic {
     const results: TrafficResult[] = [];
     const { stock, lockstep } = this.sides;
     const source = new TrafficSource({
       ...this.stage.environmentOf("clients"),
-      entries: [stock, lockstep],
+      entries: [stock, lockstep].map(({ name, entry }) => ({ name, url: entry.url })),
       requestsPerSecond,
       hosts: [shopHost],
       onResult: (result) => results.push(result),
@@ -184,7 +185,7 @@ export class Scene {
     await this.cluster.stop();
   }
 
-  /** As it stands now: what ends the play is no part of it. */
+  /** Before anything is stopped, because stopping is no part of the play. */
   #judgeObserver(): void {
     if (this.#isJudged) return;
     this.#isJudged = true;
@@ -192,7 +193,7 @@ export class Scene {
     this.stage.accuracy.add({ journeys, ledger: this.hops.changes, since: this.quietAt });
   }
 
-  #tally(results: readonly TrafficResult[], side: IngressSide): Tally {
+  #tally(results: readonly TrafficResult[], side: StageSide): Tally {
     const own = results.filter(({ entry }) => entry === side.name);
     const options = {
       lives: this.ledger,
@@ -206,14 +207,14 @@ export class Scene {
   }
 }
 
-/** A ledger of the hops of the shop in a cluster of this name, on the observer's clock. */
+/** The ledger of the shop's hops, on the observer's clock. */
 export function shopHops(stage: Stage): HopLedger {
   const { clock } = stage.environmentOf("observer");
   const [namespace = "", name = ""] = shopService.split("/");
   return new HopLedger({ clock, cluster: clusterName, namespace, name });
 }
 
-/** To be called as the storage commits each change of an object. */
+/** A handler for every change that the storage commits. */
 export function storedBy({ truth }: Stage, hops: HopLedger): (event: StorageEvent) => void {
   return (event) => {
     hops.stored(event);
@@ -221,7 +222,7 @@ export function storedBy({ truth }: Stage, hops: HopLedger): (event: StorageEven
   };
 }
 
-/** For whoever asks what a release is waiting for. */
+/** One line about a change that a release still waits for. */
 function inWords({ direction, endpoint, outcome, hops }: Journey): string {
   const states = hops.map(({ hop, witness, state }) => `${hop} ${witness} ${state.type}`);
   return `${direction} ${endpoint.address} ${outcome} (${states.join(", ")})`;

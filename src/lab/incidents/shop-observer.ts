@@ -1,5 +1,5 @@
-// The eyes of an incident: one observer that watches the cluster and hears from every replica, and
-// keeps the journeys of the shop's endpoints. It reads what any observer of a cluster could read.
+// The observer of an incident: it watches the cluster, receives the reports of every replica, and keeps the
+// journeys of the shop's endpoints. It reads only what any observer of a cluster can read.
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -14,14 +14,14 @@ export interface ShopObserverOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
-  /** Called with each report of a replica before it is taken in. */
+  /** Called with each report of a replica before the observer handles it. */
   readonly onRouted?: ((replica: string, input: RoutedInput) => void) | undefined;
 }
 
 export interface LagQuery {
   readonly direction: Direction;
   readonly hop: Hop;
-  /** The beginning of the witnesses' names; all of the hop unless given. */
+  /** A prefix of the witnesses' names; all witnesses of the hop unless given. */
   readonly witnesses?: string;
 }
 
@@ -30,7 +30,7 @@ export class ShopObserver {
   /** Journeys of the shop that are over. */
   readonly #over: Journey[] = [];
   readonly #onRouted: ShopObserverOptions["onRouted"];
-  /** What each replica began and ceased to route to, of the shop, in order. */
+  /** Each start and end of a replica's routing to an endpoint of the shop, in order. */
   readonly #routed: Observation[] = [];
 
   constructor({ client, cluster, onRouted, ...environment }: ShopObserverOptions) {
@@ -45,7 +45,7 @@ export class ShopObserver {
     });
   }
 
-  /** From now on changes are seen; what is there already is none. */
+  /** Changes are seen from now on; existing endpoints are no changes. */
   async start(): Promise<void> {
     this.#observer.start();
     await this.#observer.waitForSync();
@@ -73,12 +73,12 @@ export class ShopObserver {
     return this.#routed;
   }
 
-  /** All of the shop, those that are over first. */
+  /** All journeys of the shop, finished ones first. */
   get journeys(): readonly Journey[] {
     return [...this.#over, ...this.#observer.journeys.pending().filter(isOfShop)];
   }
 
-  /** The shop's changes since an instant that every hop has shown. */
+  /** The shop's changes since an instant, if every hop has shown them. */
   completeSince(instant: MonotonicMs): readonly Journey[] {
     return this.#over.filter(
       ({ outcome, origin }) => outcome === "complete" && origin.at >= instant,

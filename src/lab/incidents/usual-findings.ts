@@ -1,5 +1,5 @@
-// The charts that most incidents share: how late each change was at each hop, and how many requests
-// were lost until when. All on the time of the stage. Pure.
+// The charts and measures that most incidents share: the lag of each change at each hop, requests lost over
+// time, and what happened to the same requests on both sides. Charts are on the time of the stage. Pure.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import type { Direction, Hop } from "../../timeline/witness.ts";
@@ -17,7 +17,7 @@ export interface SameInstant {
 
 const sides: readonly SideName[] = ["stock", "lockstep"];
 
-/** When each change began, and its lag at `published` and at the replicas of both sides. */
+/** For each change its start, and its lag at `published` and at the replicas of both sides. */
 export function lagSeries(journeys: readonly Journey[], instant: SameInstant): readonly Series[] {
   const lags = (hop: Hop, witnesses: string) =>
     journeys
@@ -30,11 +30,11 @@ export function lagSeries(journeys: readonly Journey[], instant: SameInstant): r
       )
       .sort(byTime);
   return [
-    { id: "lag-published", text: "published", unit: "ms", points: lags("published", "") },
+    { id: "lag-published", text: "in Endpoints", unit: "ms", points: lags("published", "") },
     ...sides.map(
       (side): Series => ({
         id: `lag-routed-${side}`,
-        text: "routed",
+        text: "at the proxies",
         unit: "ms",
         side,
         points: lags("routed", `${side}-`),
@@ -43,7 +43,7 @@ export function lagSeries(journeys: readonly Journey[], instant: SameInstant): r
   ];
 }
 
-/** How many were lost until each moment, by when their clients knew. */
+/** Requests lost so far, at the times at which their clients noticed. */
 export function lostSeries(
   results: readonly TrafficResult[],
   instant: SameInstant,
@@ -71,8 +71,8 @@ function byTime(one: readonly [number, unknown], other: readonly [number, unknow
 }
 
 /**
- * What a change takes in quiet times: some messages of a network of milliseconds, and a push; in real
- * time on a machine that is busy with everything else some hundred. Stock takes seconds.
+ * In quiet times a change takes some messages and a push: milliseconds in virtual time, some hundred
+ * milliseconds in real time on a busy machine. Stock takes seconds.
  */
 const quietLagMs = 500;
 
@@ -87,13 +87,13 @@ export function lagMeasure(journeys: readonly Journey[], direction: Direction): 
     unit: "ms",
     stock: routed("stock"),
     lockstep,
-    goal: "as in quiet times",
+    goal: "at most 500 ms",
     held: lockstep !== undefined && lockstep <= quietLagMs,
     ...(direction === "leave" && { isHeadline: true }),
   };
 }
 
-/** All over the same requests. */
+/** Both sides got the same requests. */
 export function requestMeasures({
   stock,
   lockstep,

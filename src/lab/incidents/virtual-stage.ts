@@ -1,8 +1,8 @@
-// A stage in virtual time: every machine is simulated, and hours pass in seconds. The guard of the
-// simulation is lifted only to tell how far the play is.
+// A stage in virtual time: every machine is simulated, and hours pass in seconds. Only the reports of
+// progress use real time.
 import { createHash } from "node:crypto";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { AccuracyMeter } from "../observed/observer-accuracy.ts";
+import { AccuracyCounters } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import type { StageRecorder } from "../saved/stage-recorder.ts";
 import type { Incident, IncidentResult } from "./incident.ts";
@@ -11,31 +11,31 @@ import type { Stage, StageProgress } from "./stage.ts";
 export interface VirtualPlayOptions {
   readonly seed: number;
   readonly fix?: boolean;
-  /** Where each stage is recorded; not at all unless given. */
+  /** Records each stage; none unless given. */
   readonly recording?: Recording;
-  /** Ends the play at once, with its reason. */
+  /** Aborts the play, with its reason. */
   readonly signal?: AbortSignal;
-  /** Called with each world before it is played in, to change what is usual there. */
+  /** Called with each simulation before the play, to change its defaults. */
   readonly onOpened?: (simulation: Simulation) => void;
-  /** Called now and then in real time, while virtual time stands still. */
+  /** Called from time to time in real time, while virtual time stands still. */
   readonly onProgress?: (progress: StageProgress) => void | Promise<void>;
 }
 
-/** Some times a second. */
+/** A few times a second. */
 const progressEveryEvents = 500;
 
-/** Any network will do: nothing of it leaves the simulation. */
+/** Any network: no packet leaves the simulation. */
 const podNetwork = "10.7";
 
 /** The machine from which a play is recorded. */
 const operator = "operator";
 
-/** Where stages are opened and what happened on all of them. */
+/** Opens stages, and keeps the results of all of them. */
 export class VirtualStages {
   readonly #options: VirtualPlayOptions;
   readonly #hash = createHash("sha256");
   /** Of the observers on all stages. */
-  readonly accuracy = new AccuracyMeter();
+  readonly accuracy = new AccuracyCounters();
   #durationMs = 0;
 
   constructor(options: VirtualPlayOptions) {
@@ -46,7 +46,7 @@ export class VirtualStages {
     return this.#durationMs;
   }
 
-  /** Of all stages until now; afterwards none may be opened. */
+  /** Of all stages so far; no stage may be opened afterwards. */
   traceHash(): string {
     return this.#hash.digest("hex");
   }

@@ -44,11 +44,11 @@ const requests = [
   request("POST", "/loads/8/commit"),
 ];
 
-test("of what nginx has taken, the first choice of one service is told, and when it is gone", async () => {
+test("reports the first tier of one service when nginx accepts it, and its removal", async () => {
   expect(await told(requests)).toEqual([["10.0.0.1", "10.0.0.2"], ["10.0.0.2"], [], []]);
 });
 
-test("what nginx refuses, and what others are told, is not told", async () => {
+test("reports nothing that nginx refuses or that goes to another socket", async () => {
   expect(await told(requests, 409)).toEqual([]);
   expect(await told(requests.map((one) => ({ ...one, socketPath: "/run/other.sock" })))).toEqual(
     [],

@@ -1,4 +1,4 @@
-// What a real nginx of Lockstep was told to route a service's requests to, read off the wire of its
+// The addresses that a real nginx of Lockstep routes a service's requests to, read from the wire of its
 // control socket as nginx answers that it has taken it. It knows the protocol of
 // proxy/lua/lockstep/control.lua and nothing of who speaks it, of decisions or of their versions.
 import type { IncomingResponse, Network, OutgoingRequest } from "../../environment/network.ts";
@@ -13,7 +13,7 @@ export interface ControlTapOptions {
   readonly onTold: (addresses: readonly string[]) => void;
 }
 
-/** The network for whoever pushes; every request goes through unchanged. */
+/** The network of the pusher; every request passes unchanged. */
 export function tapControl(options: ControlTapOptions): Network {
   const { network, socketPath } = options;
   const tap = new ControlTap(options);

@@ -3,7 +3,7 @@ import type { MonotonicMs } from "../../environment/clock.ts";
 import type { HopState, Journey } from "../../timeline/journey.ts";
 import type { Direction, Hop } from "../../timeline/witness.ts";
 import type { HopChange } from "./hop-ledger.ts";
-import { AccuracyMeter } from "./observer-accuracy.ts";
+import { AccuracyCounters } from "./observer-accuracy.ts";
 
 const since = 0 as MonotonicMs;
 
@@ -39,7 +39,7 @@ const leave = [
 ];
 
 test("an observer that is late by as much at every hop is exact, and finds the same hop late", () => {
-  const meter = new AccuracyMeter();
+  const meter = new AccuracyCounters();
   meter.add({ journeys: [seen("leave", 1_003, [0, 8_000, 9_000])], ledger: leave, since });
   const exact = { compared: 1, p50Ms: 0, p99Ms: 0, maxMs: 0 };
   expect(meter.result()).toEqual({
@@ -55,8 +55,8 @@ test("an observer that is late by as much at every hop is exact, and finds the s
   });
 });
 
-test("what it has not seen, what never was, and a wrong lag are told apart", () => {
-  const meter = new AccuracyMeter();
+test("a missed change, an invented one and a wrong lag are different errors", () => {
+  const meter = new AccuracyCounters();
   const journeys = [seen("leave", 1_000, [0, 8_005]), seen("join", 20_000, [0])];
   meter.add({ journeys, ledger: leave, since });
   const { missed, invented, hops } = meter.result();
@@ -68,7 +68,7 @@ test("what it has not seen, what never was, and a wrong lag are told apart", () 
 });
 
 test("a replica that finds out by itself is ahead of the pods, and makes the origin", () => {
-  const meter = new AccuracyMeter();
+  const meter = new AccuracyCounters();
   const ledger = [
     happened("routed", "stock-1", "leave", 500),
     happened("pod", "blue", "leave", 31_000),
@@ -81,7 +81,7 @@ test("a replica that finds out by itself is ahead of the pods, and makes the ori
 });
 
 test("a replica that leaves a flap out has shown the last change", () => {
-  const meter = new AccuracyMeter();
+  const meter = new AccuracyCounters();
   const ledger = [
     happened("pod", "blue", "leave", 1_000),
     happened("pod", "blue", "join", 2_000),

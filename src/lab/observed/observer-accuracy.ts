@@ -35,7 +35,7 @@ export interface ObservedPlay {
   readonly since: MonotonicMs;
 }
 
-export class AccuracyMeter {
+export class AccuracyCounters {
   readonly #errors = new Map<Hop, number[]>();
   readonly #observed: ShownChange[] = [];
   readonly #true: ShownChange[] = [];

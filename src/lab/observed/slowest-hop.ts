@@ -4,7 +4,7 @@
 import type { Hop } from "../../timeline/witness.ts";
 import type { ShownChange } from "./true-changes.ts";
 
-/** Stock's own ingress takes up to 4.3 s in quiet times; below this nobody asks where they went. */
+/** Stock's own ingress takes up to 4.3 s in quiet times; a shorter time is no problem. */
 const slowMs = 5_000;
 
 const way: readonly Hop[] = ["pod", "published", "synced", "routed"];

@@ -1,6 +1,7 @@
 // The waits of single requests for the client's rate limit, as the log of a controller manager shows
 // them. The log is read through the API and parsed by the doctor, as an operator would do it.
-import { type ThrottlingLog, throttlingLog } from "../../doctor/evidence/throttling-log.ts";
+import { evidenceOf } from "../../doctor/evidence/evidence.ts";
+import type { SignGroup } from "../../doctor/evidence/sign-log.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { objectPath } from "../../kube/kinds/kind.ts";
 import { podKind } from "../../kube/kinds/pod.ts";
@@ -14,14 +15,14 @@ export async function longestLoggedWaitMs(
   client: KubeClient,
   sinceMs: number,
 ): Promise<number | undefined> {
-  return (await loggedWaits(client, sinceMs))?.maxWaitMs;
+  return (await loggedWaits(client, sinceMs))?.longest?.ms;
 }
 
 /** All waits of this time; undefined when there is none. */
 export async function loggedWaits(
   client: KubeClient,
   sinceMs: number,
-): Promise<ThrottlingLog | undefined> {
+): Promise<SignGroup | undefined> {
   const pod = componentPodName(controllerManager, controlPlaneNode);
   // A server refuses less than a second.
   const seconds = Math.max(1, Math.ceil(sinceMs / 1000));
@@ -34,5 +35,6 @@ export async function loggedWaits(
   });
   const lines = body.toString("utf8").split("\n");
   const source = `${pod.namespace}/${pod.name}`;
-  return throttlingLog({ component: controllerManager, source, lines });
+  const { signs } = evidenceOf({ logs: [{ component: controllerManager, source, lines }] });
+  return signs.get("endpoints-throttled");
 }

@@ -1,4 +1,4 @@
-// Lines of a log of which the newest part is kept, as whoever rotates log files keeps it. Whole
+// The newest lines of a log, as log rotation keeps them. Whole
 // chunks are dropped from its beginning, so it always holds between the limit and a chunk less.
 
 /** `--audit-log-maxsize` is 100 MB in most installations. */

@@ -1,6 +1,6 @@
 // Which addresses the stock status names (runningAddresses in internal/ingress/status/status.go):
 // one that was configured, those of a Service, or those of the nodes where pods with its own labels
-// run. Asked anew at every sync.
+// run. Requested at every sync.
 import { loadBalancerAddress } from "../../decide/status/load-balancer-address.ts";
 import { type KubeClient, parseJson, StatusError } from "../../kube/client/client.ts";
 import { listAt, optionalString, recordAt, stringsAt } from "../../kube/kinds/fields.ts";

@@ -1,5 +1,5 @@
 // The stock ingress controller, a model of ingress-nginx (see `ingress-nginx.ts`): one queue, one
-// worker, at most one sync in 3.3 s, each of which builds everything anew. The real queue holds an
+// worker, at most one sync in 3.3 s, each of which builds everything again. The real queue holds an
 // element per event and skips those older than the last sync's start; that is what a work queue with
 // a single key does, whose key comes back when an event arrives during a sync.
 import type { Registry } from "prom-client";
@@ -57,7 +57,7 @@ export class StockController {
   readonly #syncLimit: TokenBucket;
   readonly #abort = new AbortController();
   readonly #counts = { syncs: 0, idleSyncs: 0, failedSyncs: 0, reloads: 0, pushes: 0 };
-  /** What the proxy was last told in full; a sync that fails half way leaves it. */
+  /** The last configuration that reached the proxy in full; a sync that fails half way keeps it. */
   #running: StockConfiguration = emptyConfiguration;
   #work: Promise<void> | undefined;
 

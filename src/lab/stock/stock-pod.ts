@@ -1,5 +1,5 @@
 // The pod that a stock replica runs in, as the replica itself reads it once at its start
-// (GetPodDetails, later GetIngressPod, in internal/k8s/main.go). What changes later it never hears.
+// (GetPodDetails, later GetIngressPod, in internal/k8s/main.go). It never receives later changes.
 import { type KubeClient, parseJson } from "../../kube/client/client.ts";
 import type { StringMap } from "../../kube/kinds/intern.ts";
 import { objectPath } from "../../kube/kinds/kind.ts";

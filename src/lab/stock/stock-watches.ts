@@ -1,5 +1,5 @@
-// What stock hears of its cluster: Ingresses, Services, and the published endpoints; no pods and no
-// nodes. From these the whole configuration is built anew at every sync.
+// The watches of stock: Ingresses, Services, and the published endpoints; no pods and no nodes. From these
+// the whole configuration is built at every sync.
 import type { Registry } from "prom-client";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";

@@ -1,4 +1,4 @@
-// Passes an answer on to whoever asked, chunk by chunk, at the speed of the slower side. An answer
+// Passes an answer on to the client, chunk by chunk, at the speed of the slower side. An answer
 // that breaks off breaks off for the client too: half of one must not look whole.
 import {
   type Headers,

@@ -91,7 +91,7 @@ it("takes an address that no pod ever had for a dead one", () => {
   expect([tally.sentToDead, tally.longestDeadMs]).toEqual([1, 0]);
 });
 
-it("believes the pod that answered when the proxy does not say whom it tried", () => {
+it("takes the pod that answered when the proxy does not report its tries", () => {
   const pod = { podUid: "gone", address: "10.0.0.2" };
   const tally = tallyOf([{ ...result(11_000, [], ok), pod }], { lives: lives() });
   expect(tally.sentToDead).toBe(1);

@@ -26,7 +26,7 @@ export interface TrafficSourceOptions extends Pick<Environment, "clock" | "timer
   readonly onResult: (result: TrafficResult) => void;
 }
 
-/** Gentle: two cores also run the clusters, the proxies and everybody who watches. */
+/** Few: two cores also run the clusters, the proxies and the observers. */
 export const maxRequestsPerSecond = 500;
 
 /** What an impatient client waits for a page. */

@@ -1,6 +1,6 @@
-// One API server over a cluster's storage and one controller manager before it, in virtual time: the
-// same server and the same controllers as everywhere in the lab. What is read of them is what an
-// operator could read: their metrics.
+// One API server with the storage of a cluster, and one controller manager, in virtual time: the same
+// server and controllers as everywhere in the lab. Results are read from their metrics, as an operator
+// would.
 import { Registry } from "prom-client";
 import { ApiServer } from "../../apiserver/api-server.ts";
 import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
@@ -24,9 +24,9 @@ export interface ControlPlaneRunOptions {
   readonly storage: MemoryStorage;
   readonly version: ProfileName;
   readonly flags: Partial<ControllerFlags>;
-  /** What the resync period is stretched by; drawn unless given. */
+  /** The resync period divided by the shortest; drawn unless given. */
   readonly resyncFactor?: number;
-  /** How fast the server writes; at once when absent. */
+  /** The speed of writes; unlimited unless given. */
   readonly server?: Pick<Counts, "writesPerSecond" | "writeLatencyMs">;
   readonly objects?: Iterable<object>;
 }
@@ -36,13 +36,13 @@ const serverUrl = `http://${serverName}:6443`;
 const token = "whatif";
 const managerName = "controller-manager";
 
-/** Every run has it, so that nobody takes the manager's pod for an orphan. */
+/** It exists in every run; otherwise the manager's pod would be an orphan. */
 const managerNode = "node-0";
 
-/** Everyone who waits for the server waits; nobody is sent away. */
+/** A slow server refuses no request. */
 const maxQueued = 1_000_000;
 
-/** Whose work publishes endpoints, by the end of their user agents; and their queues. */
+/** The controllers that publish endpoints: the end of their user agents, and their queues. */
 const publishers = ["/endpoint-controller", "/endpointslice-controller"];
 const queues = ["endpoint", "endpoint_slice"];
 
@@ -121,12 +121,12 @@ export class ControlPlaneRun {
     );
   }
 
-  /** A client whose requests are part of the load. */
+  /** A client whose requests count as load. */
   clientOf(machine: string, userAgent: string): KubeClient {
     return this.#allClients.counted(this.uncountedClientOf(machine, userAgent));
   }
 
-  /** A client that is there only to measure. */
+  /** A client that only measures. */
   uncountedClientOf(machine: string, userAgent: string): KubeClient {
     const cluster = fixedAccess({ name: "whatif", server: serverUrl, token });
     return new HttpKubeClient({ ...this.#options.simulation.host(machine), cluster, userAgent });

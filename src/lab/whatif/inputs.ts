@@ -1,5 +1,5 @@
-// Everything a question can be asked with that is a number, each with its bounds and what it is
-// about: one table for the command line, for sweeps and for refusals.
+// All numbers of a question, with their bounds: one table for the command line, for sweeps and for error
+// messages. Also finds values that contradict each other.
 import { goDuration, parseGoDuration } from "../../environment/go-duration.ts";
 import { controllerFlags } from "../controllers/flags.ts";
 import { profileNamed, profileNames } from "../versions/profiles.ts";
@@ -12,7 +12,7 @@ export interface Input {
   readonly unit: "count" | "share" | "per second" | "duration";
   readonly from: number;
   readonly to: number;
-  /** What a run has to look at to see its effect. */
+  /** The part of a prediction that it changes. */
   readonly concerns: "publishing" | "nodes";
   readonly with: (question: Question, value: number) => Question;
   readonly of: (question: Question) => number | undefined;
@@ -36,10 +36,10 @@ export type InputKey =
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
-/** A cluster with fewer is published within the first burst, whatever is set. */
+/** A smaller cluster is published within the first burst with any settings. */
 const servicesMin = 10;
 
-/** Above these a run takes many minutes, or a value is a slip at the keyboard. */
+/** Above these bounds a run takes many minutes, or the value is a typing error. */
 export const inputs: readonly Input[] = [
   count("services", servicesMin, 30_000, "services"),
   { ...count("headless-share", 0, 1, "headlessShare"), unit: "share" },
@@ -60,7 +60,7 @@ export function inputNamed(key: string): Input | undefined {
   return inputs.find((input) => input.key === key);
 }
 
-/** The value, or what would be right. */
+/** The value, or the allowed range. */
 export function readInput(
   input: Input,
   text: string,
@@ -88,7 +88,7 @@ export function inputText({ unit }: Pick<Input, "unit">, value: number): string 
   return unit === "duration" ? shortDuration(value) : value.toLocaleString("en-US");
 }
 
-/** `12h` where Go says `12h0m0s`. */
+/** `12h` where Go prints `12h0m0s`. */
 export function shortDuration(ms: number): string {
   return goDuration(ms)
     .replace(/(?<=[hm])0s$/, "")
@@ -136,7 +136,7 @@ function setting(
   };
 }
 
-/** Sentences; empty when the question can be asked. */
+/** One sentence each; empty when the question is valid. */
 export function contradictionsOf({ counts, settings }: Question): readonly string[] {
   const { version, graceMs, batchMs, heartbeat } = settings;
   const profile = profileNamed(version);
@@ -144,8 +144,8 @@ export function contradictionsOf({ counts, settings }: Question): readonly strin
   const found: string[] = [];
   if (graceMs <= monitorMs) {
     found.push(
-      `A grace period of ${shortDuration(graceMs)} would be over before nodes are looked at: it ` +
-        `must be above --node-monitor-period, ${shortDuration(monitorMs)}.`,
+      `The grace period of ${shortDuration(graceMs)} must be above --node-monitor-period, ` +
+        `${shortDuration(monitorMs)}.`,
     );
   }
   if (batchMs > 0 && profile.flags.lacks.includes("endpoint-updates-batch-period")) {
@@ -156,7 +156,7 @@ export function contradictionsOf({ counts, settings }: Question): readonly strin
   }
   if (heartbeat.by === "lease" && !profile.nodes.leases) {
     found.push(
-      `Kubelets of ${version} know no Leases: say --heartbeat status:… or a version that has ` +
+      `Kubelets of ${version} have no Leases: use --heartbeat status:… or a version that has ` +
         `them (${profileNames.filter((name) => profileNamed(name).nodes.leases).join(", ")}).`,
     );
   }

@@ -1,5 +1,5 @@
-// Where questions are answered: keeps the clusters it has made, because questions that are compared
-// are asked of the same cluster, and making a large one takes as long as asking.
+// Answers questions. Clusters are created by their own controllers without a limit to speak of, and kept:
+// questions that are compared use the same cluster, and creating a large one takes as long as a run.
 import { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import type { ProfileName } from "../versions/profiles.ts";
@@ -14,17 +14,17 @@ import {
 } from "./prediction.ts";
 import type { RunProgress } from "./publishing-run.ts";
 import type { Counts, Question } from "./question.ts";
-import { QueueMonitor } from "./queue-monitor.ts";
 import { unlimitedFlags } from "./run-flags.ts";
+import { StormWatch } from "./storm-watch.ts";
 
 export interface LaboratoryOptions {
   /** Called now and then in real time. */
   readonly onProgress?: (progress: RunProgress) => void | Promise<void>;
-  /** Ends at once whatever is being simulated. */
+  /** Aborts the simulation. */
   readonly signal?: AbortSignal;
 }
 
-/** The newest few: a sweep over sizes would fill the memory. */
+/** Only the newest: a sweep over sizes would fill the memory. */
 const clustersMax = 3;
 
 export class Laboratory {
@@ -103,7 +103,7 @@ export function makeCluster(options: MadeClusterOptions): Promise<MemoryStorage>
     await plane.startServer();
     await postStatuses(storage, counts, simulation.host("apiserver").timers);
     plane.startManager();
-    const monitor = new QueueMonitor({
+    const monitor = new StormWatch({
       instruments: plane.instruments,
       services: counts.services,
       sleep: (ms) => simulation.sleep(ms),

@@ -1,5 +1,5 @@
-// The heartbeats of all nodes as writes that the API server has to do beside everything else: in
-// turn, each node once in the mean gap between two of its reports.
+// The heartbeats of all nodes, as additional writes for the API server: in turn, each node once in the mean
+// gap between two of its reports.
 import type { KubeClient } from "../../kube/client/client.ts";
 import { nodeName } from "./population.ts";
 import type { Counts, Settings } from "./question.ts";
@@ -14,7 +14,7 @@ export interface NodeBeatsOptions {
   readonly timeText: () => string;
 }
 
-/** Longer than any server queue makes a kubelet wait. */
+/** Longer than a kubelet waits in any queue of the server. */
 const requestDeadlineMs = 24 * 3_600_000;
 
 export class NodeBeats {

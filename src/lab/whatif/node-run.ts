@@ -1,6 +1,6 @@
-// Nodes whose kubelets report as late as asked, under the controller that gives nodes up: how often
-// it gives up one that lives, and how long it takes to notice one that is dead. A run of its own with
-// a few nodes, because nodes do not wait for services nor services for nodes.
+// Nodes whose kubelets report as late as asked, and the controller that marks nodes as lost: how often a
+// live node is marked, and how long a dead one is not noticed. This is a separate run with a few nodes,
+// because nodes and services do not wait for each other.
 import { setMaxListeners } from "node:events";
 import { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { randomBetween } from "../../environment/random.ts";
@@ -23,16 +23,16 @@ import type { Question, Settings } from "./question.ts";
 import { settingFlags } from "./run-flags.ts";
 
 export interface NodePrediction {
-  /** Of one node, that lives all the time. */
+  /** Of one node that is alive all the time. */
   readonly flapsPerHour: number;
-  /** How long the endpoints of its pods were away, at each flap. */
+  /** How long the endpoints of its pods were missing, at each flap. */
   readonly outages: Spread | undefined;
-  /** Of a node that is dead: until it is Unknown, and until its endpoints are gone. */
+  /** From the death of a node until it is Unknown, and until its endpoints are removed. */
   readonly noticed: Spread | undefined;
   readonly left: Spread | undefined;
   /** Of one node. */
   readonly requestsPerSecond: ByVerb;
-  /** What the figures are drawn from. */
+  /** The size of the sample. */
   readonly nodeHours: number;
 }
 
@@ -48,11 +48,11 @@ export interface NodeRunOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Enough for a rate within a twentieth, and for deaths at different moments. */
+/** Enough for a rate within 5 %, and for deaths at different moments. */
 const heartbeats = 1_200;
 const nodes = 16;
 
-/** Nodes that die at the end; the others show that it is not everything that is lost. */
+/** Nodes that die at the end; with the others alive the zone counts as healthy. */
 const dying = 12;
 
 /** For all nodes to register and all pods to be published. */
@@ -63,6 +63,9 @@ const deathsMs = 60_000;
 
 /** Beyond the grace period, for the monitor, the writes and the queue. */
 const noticeSlackMs = 120_000;
+
+/** Between two looks whether all kubelets have registered their nodes. */
+const registeredPollMs = 100;
 
 const progressEveryEvents = 2_000;
 
@@ -83,7 +86,7 @@ class NodeRun {
   readonly #world: Simulation;
   readonly #settings: Settings;
   readonly #plane: ControlPlaneRun;
-  readonly #journal: NodeJournal;
+  readonly #counters: NodeCounters;
   readonly #sent: RequestCounters;
   readonly #kubelets: readonly Kubelet[];
   readonly #stopping = new AbortController();
@@ -92,7 +95,7 @@ class NodeRun {
     this.#world = world;
     this.#settings = settings;
     const { clock } = world.host("apiserver");
-    this.#journal = new NodeJournal(() => world.now());
+    this.#counters = new NodeCounters(() => world.now());
     this.#sent = new RequestCounters(clock);
     this.#plane = new ControlPlaneRun({
       simulation: world,
@@ -106,19 +109,21 @@ class NodeRun {
       ledger: new Ledger({ clock }),
       logs: new PodLogBook({ clock }),
     };
-    // Every kubelet listens to it; that is no leak to warn of.
+    // Every kubelet adds a listener, which is no leak.
     setMaxListeners(0, this.#stopping.signal);
     this.#kubelets = Array.from({ length: nodes }, (_, index) => this.#kubelet(index, shared));
   }
 
   async play(): Promise<NodePrediction> {
     await this.#plane.startServer();
-    this.#plane.startManager();
     const watches = this.#watches();
     for (const watch of watches) await watch.start();
     const { signal } = this.#stopping;
     const running = this.#kubelets.map((kubelet) => kubelet.run(signal));
     try {
+      // Up to 1.9 pods on nodes that do not exist yet would be garbage-collected.
+      while (this.#counters.known < nodes) await this.#world.sleep(registeredPollMs);
+      this.#plane.startManager();
       return await this.#measure();
     } finally {
       this.#stopping.abort(new Error("the run is over"));
@@ -130,34 +135,34 @@ class NodeRun {
 
   async #measure(): Promise<NodePrediction> {
     await this.#world.sleep(settleMs);
-    this.#journal.forget();
+    this.#counters.forget();
     const before = this.#sent.read().byVerb;
     const { minMs, maxMs } = this.#settings.heartbeat;
     const windowMs = (heartbeats / nodes) * ((minMs + maxMs) / 2);
     await this.#world.sleep(windowMs);
     const nodeHours = (windowMs / 3_600_000) * nodes;
-    const flapsPerHour = this.#journal.flaps / nodeHours;
+    const flapsPerHour = this.#counters.flaps / nodeHours;
     const seconds = (windowMs / 1000) * nodes;
     const sent = combined(this.#sent.read().byVerb, before, (to, from) => (to - from) / seconds);
-    const outages = spreadOf(this.#journal.outagesMs);
+    const outages = spreadOf(this.#counters.outagesMs);
     await this.#killSome();
     return {
       flapsPerHour,
       outages,
-      noticed: spreadOf(this.#journal.noticedMs),
-      left: spreadOf(this.#journal.leftMs),
+      noticed: spreadOf(this.#counters.noticedMs),
+      left: spreadOf(this.#counters.leftMs),
       requestsPerSecond: sent,
       nodeHours,
     };
   }
 
-  /** Some nodes vanish, each at a moment of its own. */
+  /** Some nodes lose power, each at a random moment. */
   async #killSome(): Promise<void> {
     const vanishing: Promise<void>[] = [];
     for (const kubelet of this.#kubelets.slice(0, dying)) {
       const atMs = this.#world.now() + randomBetween(this.#world.random, 0, deathsMs);
       this.#world.at(atMs, () => {
-        this.#journal.died(kubelet.node);
+        this.#counters.died(kubelet.node);
         vanishing.push(kubelet.powerOff());
       });
     }
@@ -181,7 +186,7 @@ class NodeRun {
     });
   }
 
-  /** Of the nodes and of what is published of their pods. */
+  /** Watches of the nodes and of the published endpoints of their pods. */
   #watches(): readonly { start(): Promise<void>; stop(): Promise<void> }[] {
     const watcher = this.#world.host("watcher");
     const client = this.#plane.uncountedClientOf("watcher", "watcher");
@@ -194,14 +199,14 @@ class NodeRun {
       checks: noChecks,
       handlers: [
         ({ object: { metadata, ready } }) =>
-          this.#journal.node(metadata.name, ready?.status === "True"),
+          this.#counters.node(metadata.name, ready?.status === "True"),
       ],
     });
     const published = new PublishedWatch({
       ...watcher,
       client,
       form: profileNamed(this.#settings.version).endpointSlices ? "slices" : "endpoints",
-      onPublished: (_, isReady, node) => this.#journal.published(node, isReady),
+      onPublished: (_, isReady, node) => this.#counters.published(node, isReady),
     });
     return [{ start: async () => nodeWatch.start(), stop: () => nodeWatch.stop() }, published];
   }
@@ -243,7 +248,7 @@ interface NodeHistory {
   diedMs: number | undefined;
 }
 
-export class NodeJournal {
+export class NodeCounters {
   /** Of nodes that lived. */
   flaps = 0;
   readonly outagesMs: number[] = [];
@@ -257,7 +262,12 @@ export class NodeJournal {
     this.#now = now;
   }
 
-  /** What happened until now was the beginning. */
+  /** Nodes that exist. */
+  get known(): number {
+    return this.#nodes.size;
+  }
+
+  /** Starts counting again; dead nodes are kept. */
   forget(): void {
     this.flaps = 0;
     this.outagesMs.length = 0;

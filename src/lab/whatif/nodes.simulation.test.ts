@@ -49,6 +49,18 @@ describe.runIf(isThorough(process.env))("nodes whose kubelets report every 20 to
     expect(nodes.noticed?.count).toBe(12);
   });
 
+  it.each(["1.7", "1.9"] as const)(
+    "%s: the pods of every dead node leave the endpoints after the node was noticed",
+    async (version) => {
+      // Timely, so that no node is already given up when it dies.
+      const heartbeat = { by: "status", minMs: 10_000, maxMs: 10_400 } as const;
+      const { noticed, left } = await predictNodes({ question: question({ version, heartbeat }) });
+      expect([noticed?.count, left?.count]).toEqual([12, 12]);
+      expect(left?.p50Ms).toBeGreaterThanOrEqual(noticed?.p50Ms ?? Number.NaN);
+      expect(left?.maxMs).toBeGreaterThanOrEqual(noticed?.maxMs ?? Number.NaN);
+    },
+  );
+
   it("are never given up while their Leases are timely", async () => {
     const nodes = await predictNodes({ question: question({ version: "1.17.3" }) });
     expect(nodes.flapsPerHour).toBe(0);

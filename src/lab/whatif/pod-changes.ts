@@ -1,5 +1,5 @@
-// Pods that become ready or stop being so, as their kubelets post it: the cluster's ordinary churn,
-// and a sample of it that is timed until the change is published. Churn changes every pod alike. A
+// Pods that become ready or unready, as their kubelets post it: the cluster's churn, and a sample of it
+// that is timed until the change is published. Churn changes every pod alike. A
 // pod that becomes ready has a new address, as a replaced pod has: two changes never cancel out, and
 // every state of a pod is published at most once. A timed change is published with its own state or
 // with a later one of the same pod.
@@ -12,8 +12,8 @@ import { newAddress, type PopulationPod, podStatus } from "./population.ts";
 export interface Probe {
   readonly kind: "join" | "leave";
   /**
-   * When the API server had stored the change, in milliseconds of the run: lags of `lockstep watch`
-   * begin there too. Until its answer, when the kubelet sent it.
+   * When the API server had stored the change, in milliseconds of the run; lags of `lockstep watch`
+   * start there too. Before the answer: when the kubelet sent it.
    */
   atMs: number;
   /** Until it was published; undefined while it is not. */
@@ -35,14 +35,14 @@ interface ChangingPod {
   readonly isTimed: boolean;
   /** How often it has changed. */
   changes: number;
-  /** Its timed change that is not yet published, and the how manyth of its changes that is. */
+  /** Its timed change that is not published yet, and the number of that change. */
   open: { readonly probe: Probe; readonly change: number } | undefined;
 }
 
-/** Longer than any server queue makes a kubelet wait. */
+/** Longer than a kubelet waits in any queue of the server. */
 const requestDeadlineMs = 24 * 3_600_000;
 
-/** So many pods are tried for one that may change; with all of them open nothing is learnt. */
+/** Tries to find a pod without an open change. */
 const triesMax = 50;
 
 export class PodChanges {
@@ -50,10 +50,10 @@ export class PodChanges {
   readonly #options: PodChangesOptions;
   readonly #pods: readonly ChangingPod[];
   readonly #timed: readonly ChangingPod[];
-  /** Timed pods in every state they were in since the run began, as it is published. */
+  /** Every published state of a timed pod since the start of the run. */
   readonly #states = new Map<string, { readonly pod: ChangingPod; readonly change: number }>();
   #addresses = 0;
-  /** A timed change took the place of the next change of the churn: it is part of it. */
+  /** A timed change replaces the next change of the churn. */
   #isNextDone = false;
   readonly #posting = new Set<Promise<void>>();
 
@@ -74,7 +74,7 @@ export class PodChanges {
     return this.#timed.filter(({ open }) => open !== undefined).length;
   }
 
-  /** Changes a pod and times it; does nothing when every pod waits to be published. */
+  /** Changes a pod and times it; does nothing when every pod has an open change. */
   probe(): void {
     const pod = this.#chooseTimed();
     if (pod === undefined) return;
@@ -92,7 +92,7 @@ export class PodChanges {
     });
   }
 
-  /** One change of the churn; none when a timed one was made in its place. */
+  /** One change of the churn, unless a timed change replaced it. */
   churn(): void {
     const isDone = this.#isNextDone;
     this.#isNextDone = false;

@@ -1,6 +1,5 @@
-// A cluster of the size that is asked about, as it stands after a while in use: its services, pods
-// and nodes, everything published by its own controllers. Made once and copied for each run, so that
-// every setting is tried on the same cluster.
+// The services, pods and nodes of a cluster of the given size. It is created once and copied for each run,
+// so that every setting is tried on the same cluster.
 
 import { isJsonObject } from "../../apiserver/kinds/fields.ts";
 import { podKind } from "../../apiserver/kinds/pod.ts";
@@ -17,10 +16,10 @@ export interface PopulationPod {
   readonly isTimed: boolean;
 }
 
-/** Services with this label are the ones whose changes are timed; what is published carries it. */
+/** The label of services whose changes are timed; their Endpoints and slices have it too. */
 export const probedLabel = { name: "whatif.lockstep.dev/probed", value: "true" } as const;
 
-/** So many pods can be timed at most; a change waits no differently whichever pod makes it. */
+/** The largest sample of timed pods; all pods wait alike. */
 const probedPodsMax = 400;
 
 const containerPort = 8080;
@@ -39,7 +38,7 @@ export function* populationObjects(counts: Counts): Generator<object, void, unde
   }
   const headless = Math.round(counts.services * counts.headlessShare);
   for (let index = 0; index < counts.services; index += 1) {
-    // Spread evenly, so that those that are timed are like the rest.
+    // Spread evenly, so that the timed services are like the rest.
     const isHeadless =
       Math.floor(((index + 1) * headless) / counts.services) >
       Math.floor((index * headless) / counts.services);
@@ -59,19 +58,19 @@ export function* populationObjects(counts: Counts): Generator<object, void, unde
   }
 }
 
-/** Pods in turn to the services: the first ones get one more when it does not come out even. */
+/** Pods are dealt to the services in turn, so the first services may have one more. */
 export function populationPods(counts: Counts): readonly PopulationPod[] {
   return Array.from({ length: counts.pods }, (_, index) => ({
     name: `pod-${index}`,
     service: serviceName(index % counts.services),
     address: podAddress(index),
-    // Every other pod that is timed begins unready, so that as many can join as leave.
+    // Every other timed pod starts unready, so that there are as many additions as removals.
     isReady: !isTimed(index, counts) || timedBefore(index, counts) % 2 === 0,
     isTimed: isTimed(index, counts),
   }));
 }
 
-/** Of the first pod of each service so many are timed as can be, spread evenly over the services. */
+/** Timed pods are first pods of their services, spread evenly over the services. */
 function isTimed(index: number, counts: Counts): boolean {
   const isFirst = index < firstPods(counts);
   return isFirst && timedBefore(index + 1, counts) > timedBefore(index, counts);
@@ -86,10 +85,10 @@ function firstPods({ pods, services }: Counts): number {
   return Math.min(pods, services);
 }
 
-/** So many take a millisecond or two; a signal to stop is heard after some of these pieces. */
+/** So many take a millisecond or two; between two pieces an abort can take effect. */
 const breatheEvery = 50;
 
-/** Gives each pod the status its kubelet would have posted. */
+/** Gives each pod the status that its kubelet would have posted. */
 export async function postStatuses(
   storage: MemoryStorage,
   counts: Counts,
@@ -141,12 +140,12 @@ function serviceName(index: number): string {
   return `service-${index}`;
 }
 
-/** In 10.128.0.0/9, where no pod begins; more of them than a run can use. */
+/** In 10.128.0.0/9, where no pod starts; more than a run can use. */
 export function newAddress(index: number): string {
   return podAddress((128 << 16) + index);
 }
 
-/** In 10.0.0.0/8, which has room for more pods than a cluster may have. */
+/** In 10.0.0.0/8. */
 function podAddress(index: number): string {
   const number = index + 1;
   return `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;

@@ -1,6 +1,5 @@
-// The answer to a question, put together from runs of the same controllers: how long a resync takes
-// to drain, how long a change waits, what the API server is asked, what holds it up, and how nodes
-// are believed or given up.
+// The answer to a question, from runs of the lab's controllers: the time of a resync, the waits of changes,
+// the load of the API server, the bottleneck, and how nodes are marked as lost.
 
 import { bindingConstraint, type Constraint } from "../probe/constraint.ts";
 import { combined } from "../probe/interval-counters.ts";
@@ -23,10 +22,10 @@ export interface Prediction extends PublishingPrediction {
 
 export interface PublishingPrediction {
   readonly question: Question;
-  /** What consumers of this version watch. */
+  /** What the consumers of this version watch. */
   readonly published: "Endpoints" | "EndpointSlices";
   readonly resync: ResyncPrediction;
-  /** Undefined where nothing was timed: there are no such times. */
+  /** Undefined where there are no such times. */
   readonly waits: {
     readonly anyMoment: ChangeWaits | undefined;
     readonly resync: ChangeWaits | undefined;
@@ -47,24 +46,24 @@ export interface PublishingPrediction {
 }
 
 export interface ResyncPrediction {
-  /** Until everything has been gone over; undefined when the next one comes before. */
+  /** Until every service was synced; undefined when the next resync comes before that. */
   readonly drainMs: number | undefined;
   readonly restartDrainMs: number | undefined;
-  /** Requests that one resync costs; undefined when they run into one another. */
+  /** Requests of one resync; undefined when resyncs overlap. */
   readonly requests: number | undefined;
-  /** Between two of them, at the least and at the most: the factor is drawn at each start. */
+  /** The shortest and the longest time between two resyncs: the factor is drawn at each start. */
   readonly periodMinMs: number;
   readonly periodMaxMs: number;
   /** Of all moments, those during a resync, 0 to 1. */
   readonly share: number;
 }
 
-/** min-resync-period is stretched by 1 to 2: the mean of what one part of it is then. */
+/** The period is 1 to 2 times min-resync-period: the mean of the inverse of that factor. */
 const meanInverseFactor = Math.log(2);
 
 export function withNodes(publishing: PublishingPrediction, nodes: NodePrediction): Prediction {
   const { counts } = publishing.question;
-  // With a bounded server the kubelets' writes were part of the run.
+  // With a limited server the kubelets' writes were part of the run.
   const hasWrites = counts.writesPerSecond !== undefined;
   const ofNode = nodes.requestsPerSecond;
   const ofKubelets = hasWrites ? { ...ofNode, POST: 0, PUT: 0, PATCH: 0, DELETE: 0 } : ofNode;
@@ -121,7 +120,7 @@ function resyncOf({ counts, settings }: Question, result: PublishingResult): Res
   const ended = drains.filter((drainMs) => drainMs !== undefined).sort((a, b) => a - b);
   const drainMs = result.isSaturated ? undefined : ended[ended.length >> 1];
   const requests = result.storms.map(({ requests: sent, keys }) =>
-    // What was timed added keys of its own, each with one request.
+    // Every timed change added a key, with one request.
     Math.max(0, sent - Math.max(0, keys - counts.services * queues)),
   );
   const { quiet, storm } = result;
@@ -131,7 +130,7 @@ function resyncOf({ counts, settings }: Question, result: PublishingResult): Res
   return {
     drainMs,
     restartDrainMs: result.startDrainMs,
-    // What was timed may have cost one more: the least is what the resync itself cost.
+    // A timed change may have cost one request more, so the lowest count is that of the resync itself.
     requests: drainMs === undefined ? undefined : Math.min(...requests),
     periodMinMs: serviceResyncMs ?? settings.resyncMs,
     periodMaxMs: serviceResyncMs ?? settings.resyncMs * 2,

@@ -1,5 +1,5 @@
-// Tells when a change of a pod is published: a watcher of Endpoints, or of EndpointSlices where the
-// version has them, as every ingress and proxy is one. Only services that are timed are watched.
+// Reports when a change of a pod is published: a watch of Endpoints, or of EndpointSlices where the version
+// has them, like that of every ingress and proxy. Only timed services are watched.
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import { type EndpointSlice, endpointSliceKind } from "../../kube/kinds/endpoint-slice.ts";

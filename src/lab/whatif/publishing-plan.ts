@@ -1,86 +1,85 @@
-// When a run looks, when its resync comes and how many changes it times: enough to know something,
-// few enough to change nothing, and within what a run may cost. Nothing here enters a result.
+// The plan of a run: when it looks, when its resync comes, and how many changes it times. Enough for a
+// result, few enough to change nothing, and within the cost of a run. No value here enters a result.
 import { profileNamed } from "../versions/profiles.ts";
 import type { Question } from "./question.ts";
 
-/** So many changes are timed in quiet times, and about so many during storms. */
+/** Timed changes in quiet times, and about how many during storms. */
 export const quietProbes = 40;
 const stormProbes = 200;
 
-/** Of the changes of the churn, and at most so many. */
+/** The share of the churn that is timed, and its bound. */
 const churnProbeShare = 0.1;
 const churnProbesMax = 200;
 
-/** Timed changes are themselves work: at most this part of all that is done meanwhile. */
+/** Timed changes are work too: at most this share of the work of a storm. */
 const probeShare = 0.01;
 const probesPerStormMin = 4;
 
-/** Storms are repeated until enough changes have been timed, within what a run may cost. */
+/** Storms are repeated until enough changes are timed, within the cost of a run. */
 const stormsMax = 10;
 const keysMax = 15_000;
 
-/** The same for rounds that are never over: so many requests and changes. */
+/** The cost of a run whose rounds never end, in requests and changes. */
 const roundsRequestsMax = 8_000;
 
-/** In quiet times changes come at a fifth of what the limit lets through, or four a second. */
+/** In quiet times changes come at a fifth of the limit, at most four a second. */
 const quietLoad = 0.2;
 const quietPerSecondMax = 4;
 
-/** For what came in quiet times to be published, before anything else is measured. */
+/** Until the last quiet change is published, before anything else is measured. */
 export const settleMs = 2_000;
 
-/** Over so long the load of quiet times is measured. */
+/** The load of quiet times is measured over this time. */
 export const quietLoadMs = 20_000;
 
-/** Of a version that goes over all services every so often. */
+/** Of a version that syncs all services periodically. */
 const roundsMin = 4;
 
-/** So many changes of the churn a run may cost before it measures. */
+/** Changes of the churn before a run measures, at most. */
 const churnChangesMax = 3_000;
 
-/** Below this part of what the limits let through no queue builds up. */
+/** Below this share of the limits no queue builds up. */
 const churnLoadMin = 0.25;
 
 /**
- * A key is in the queue only once, so that a queue which fills ends at a length of its own: nearly
- * so after four times the time in which every service changes once, hardly less straight than at the
- * beginning after half of it.
+ * A key is in the queue only once, so a queue that fills reaches a final length. It is close to it after
+ * four times the time in which every service changes once. After half that time it still grows linearly.
  */
 const levelAfterFills = 4;
 const straightFills = 0.5;
 const churnWindowMinMs = 10_000;
 
-/** How exactly the length of a storm is known: a five hundredth of it, within bounds. */
+/** The precision of the length of a storm: a 500th of it, within bounds. */
 const looksPerStorm = 500;
 const looksPerExpectation = 5_000;
 const lookMinMs = 5;
 const lookMaxMs = 1_000;
 
-/** How much longer than by its limits a storm may take before it is said never to end. */
+/** A storm that takes so many times longer than by its limits counts as endless. */
 const patience = 3;
 const patienceMinMs = 60_000;
 
-/** Resyncs of the run come this much after the start has drained, at the least. */
+/** The resync comes so much later than the expected end of the start. */
 const resyncSlack = 1.5;
 
-/** When the start took longer than thought, the resync is put off so much more. */
+/** When the start took longer than expected, the resync is postponed by this factor. */
 const resyncStretch = 4;
 
 export class PublishingPlan {
-  /** A guess at how long a storm takes; only times of looks and limits depend on it. */
+  /** Estimated time of a storm; only the times of looks and the bounds depend on it. */
   readonly expectedMs: number;
   readonly quietWindowMs: number;
   /** `--min-resync-period` of the run. */
   readonly resyncMs: number;
-  /** How often everything is enqueued, where that is often enough to be run as it is. */
+  /** The period of resyncs, where it is short enough to be simulated; undefined otherwise. */
   readonly periodMs: number | undefined;
   readonly probesPerStorm: number;
   readonly storms: number;
-  /** How long churn goes on before it is decided whether the queue keeps up; 0 when it must. */
+  /** Time of churn before the run decides whether the queue keeps up; 0 when it surely does. */
   readonly churnWindowMs: number;
-  /** The window is long enough for a queue that fills to end at its length. */
+  /** The window is long enough for a queue to reach its final length. */
   readonly isLevelSeen: boolean;
-  /** More changes than the limits let through: a start would not end with them. */
+  /** More changes than the limits allow: a start would not end with them. */
   readonly isOverloaded: boolean;
   readonly #question: Question;
   readonly #shortenedMs: number;
@@ -109,18 +108,18 @@ export class PublishingPlan {
     this.storms = Math.min(wanted, stormsMax, affordable, bearable);
   }
 
-  /** The same with its resync later. */
+  /** The same with a later resync. */
   withLaterResync(): PublishingPlan {
     return new PublishingPlan(this.#question, this.#shortenedMs * resyncStretch);
   }
 
-  /** Between two looks, when a storm is thought to take so long. */
+  /** The time between two looks at a storm of this length. */
   lookGapMs(drainMs: number): number {
     const gapMs = Math.max(drainMs / looksPerStorm, this.expectedMs / looksPerExpectation);
     return Math.min(lookMaxMs, Math.max(lookMinMs, gapMs));
   }
 
-  /** After which a storm is said never to end. */
+  /** After this time a storm counts as endless. */
   limitMs(drainMs: number): number {
     return Math.max(drainMs, this.expectedMs) * patience + patienceMinMs;
   }
@@ -133,7 +132,7 @@ export class PublishingPlan {
     return Math.max((this.periodMs ?? 0) * roundsMin, this.expectedMs * 2, affordableMs);
   }
 
-  /** In place of changes of the churn: they are no work of their own. */
+  /** They replace changes of the churn, so they add no work. */
   churnProbes(windowMs: number): number {
     const changes = (windowMs / 1000) * this.#question.counts.changesPerSecond;
     return Math.max(1, Math.min(churnProbesMax, Math.floor(changes * churnProbeShare)));
@@ -145,7 +144,7 @@ export class PublishingPlan {
   }
 }
 
-/** Changes, as a share of what the limits let through. */
+/** Changes as a share of the limits. */
 function loadOf({ counts }: Question, expectedMs: number): number {
   return (counts.changesPerSecond * expectedMs) / 1000 / counts.services;
 }

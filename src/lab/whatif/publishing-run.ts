@@ -1,6 +1,6 @@
-// One run of a control plane in virtual time: it starts, everything goes quiet, the informers resync,
-// and changes of pods at random moments of each are timed until they are published. The hours
-// between two resyncs, in which nothing happens, are left out of the run and counted afterwards.
+// One run of a control plane in virtual time: a start, quiet times, and resyncs. Pod changes at random
+// moments of each are timed until they are published. The idle hours between two resyncs are not
+// simulated; they are counted afterwards.
 import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { added, emptyInterval, type IntervalCounters } from "../probe/interval-counters.ts";
@@ -9,7 +9,7 @@ import type { Probe } from "./pod-changes.ts";
 import { PublishingPlan, quietLoadMs, quietProbes, settleMs } from "./publishing-plan.ts";
 import { PublishingWorld } from "./publishing-world.ts";
 import type { Question } from "./question.ts";
-import { fillingOf, type Storm, waitGrowth } from "./queue-monitor.ts";
+import { fillingOf, type Storm, waitGrowth } from "./storm-watch.ts";
 
 export interface PublishingRunOptions {
   readonly question: Question;
@@ -18,7 +18,7 @@ export interface PublishingRunOptions {
   /** Called now and then in real time. */
   readonly onProgress?: (progress: RunProgress) => void | Promise<void>;
   readonly signal?: AbortSignal;
-  /** Gives up after the start when a change there waited longer: for a search that needs no more. */
+  /** A search gives up after the start when a change waited longer than this. */
   readonly giveUpAfterMs?: number;
 }
 
@@ -28,33 +28,33 @@ export interface RunProgress {
 }
 
 export interface PublishingResult {
-  /** From the start until every key had been worked on once; undefined when that never came. */
+  /** From the start until every key was synced once; undefined when that never happened. */
   readonly startDrainMs: number | undefined;
-  /** Resyncs, or every round of a version that goes over all services by itself. */
+  /** Resyncs, or the rounds of a version that syncs all services periodically. */
   readonly storms: readonly Storm[];
-  /** What came at a start, in quiet times and during a storm. */
+  /** Timed changes at a start, in quiet times and during a storm. */
   readonly probes: Readonly<Record<"start" | "quiet" | "storm", readonly Probe[]>>;
   readonly quiet: IntervalCounters;
   readonly storm: IntervalCounters;
   readonly peak: ByVerb;
-  /** The run kept the real period: how long it was quiet is how long it is. */
+  /** The run used the real period, so its quiet times have their real length. */
   readonly isWhole: boolean;
-  /** The queue is never empty: there are no quiet times. */
+  /** The queue is never empty, so there are no quiet times. */
   readonly isSaturated: boolean;
   /** Seconds by which the wait grows every second, when the queue was still filling at the end. */
   readonly waitGrowth: number | undefined;
-  /** The run ended early because it could already not do what was asked. */
+  /** The run ended early because the target was already missed. */
   readonly isGivenUp: boolean;
 }
 
 /** Between two looks at the queue in quiet times. */
 const quietLookMs = 250;
 
-/** Close looks begin so long before a resync is due, and it is given so long to come. */
+/** Frequent looks start so long before a resync is due; it may come so late. */
 const resyncEarlyMs = 20;
 const resyncLateMs = 60_000;
 
-/** What has come into a queue that cannot keep up is given this long to be published. */
+/** Changes in a saturated queue have this long to be published. */
 const drainLookMs = 2_000;
 const drainWithinMs = 24 * 3_600_000;
 
@@ -79,14 +79,14 @@ export async function runPublishing(options: PublishingRunOptions): Promise<Publ
   }
 }
 
-/** What is known of the start when the rest begins. */
+/** The result of the start. */
 interface Start {
   readonly drainMs: number | undefined;
   readonly probes: number;
   readonly isGivenUp: boolean;
 }
 
-/** Of a queue that gets more than it can do nothing is known but these. */
+/** The result of a saturated queue has no drain. */
 const noDrain = { startDrainMs: undefined, storms: [], isSaturated: true } as const;
 
 class PublishingRun {
@@ -96,7 +96,7 @@ class PublishingRun {
   readonly #said: { step: string };
   readonly #world: PublishingWorld;
   #startMs = 0;
-  /** Changes timed between the start and this one are not what is asked for. */
+  /** Timed changes between the start and this one are not counted. */
   #firstProbe = 0;
 
   constructor(
@@ -112,7 +112,7 @@ class PublishingRun {
     this.#world = new PublishingWorld({ ...options, simulation, plan });
   }
 
-  /** `too early` when the resync of the run came before its start was over. */
+  /** `too early` when the resync came before the end of the start. */
   async play(): Promise<PublishingResult | "too early"> {
     this.#said.step = "starting the controllers";
     await this.#world.start();
@@ -129,7 +129,7 @@ class PublishingRun {
     const { periodMs } = this.#plan;
     const start = await this.#timeStart();
     if (monitor.storms.length > 1 && periodMs === undefined) return "too early";
-    // Of a run that goes no further the start is all there is to tell what held it up.
+    // The start is all that a run which is given up can be judged by.
     if (start.isGivenUp) return this.#result(start);
     await monitor.forget();
     if (periodMs === undefined && this.#plan.churnWindowMs > 0) {
@@ -164,7 +164,7 @@ class PublishingRun {
     };
   }
 
-  /** Churn goes on until it is seen whether the queue keeps up; undefined when it does. */
+  /** Churn until it is clear whether the queue keeps up; undefined when it does. */
   async #timeChurn(start: Start): Promise<PublishingResult | undefined> {
     this.#said.step = "timing changes of the churn";
     const { monitor, changes } = this.#world;
@@ -180,10 +180,10 @@ class PublishingRun {
       await monitor.forget();
       return undefined;
     }
-    // A short queue that no longer grows may still look so by chance: there the plan decides.
+    // A short queue that no longer grows may seem to grow by chance, so the plan decides.
     if (filling.is === "growing" && !this.#plan.isLevelSeen) {
       const stretches = await monitor.stretches();
-      // A key waits only behind those before it: without further changes the wait is the same.
+      // A key waits only for keys before it, so churn can stop without changing the wait.
       this.#world.stopChurn();
       monitor.gapMs = drainLookMs;
       await monitor.until(() => changes.open === 0, drainWithinMs);
@@ -192,7 +192,7 @@ class PublishingRun {
       const probes = { start: [], quiet: [], storm: [] };
       return { ...withoutQuiet(result), ...noDrain, probes };
     }
-    // As long as it will ever be: what is timed from now on does not depend on when.
+    // The queue has its final length, so waits no longer depend on the time.
     await monitor.forget();
     this.#firstProbe = changes.probes.length;
     const windowMs = Math.max(quietWindowMs, churnWindowMs / 2);
@@ -209,7 +209,7 @@ class PublishingRun {
     monitor.gapMs = quietLookMs;
     this.#world.probeDuring(quietWindowMs, quietProbes);
     await monitor.until(() => false, quietWindowMs + settleMs);
-    // The load of quiet times is measured without what was timed in them.
+    // The load of quiet times is measured without timed changes.
     await monitor.forget();
     await monitor.until(() => false, quietLoadMs);
   }
@@ -228,7 +228,7 @@ class PublishingRun {
     }
   }
 
-  /** The next one is due a period after the last, or after the start: close looks begin before. */
+  /** The next one is due a period after the last one or after the start. */
   async #untilResync(startDrainMs: number): Promise<void> {
     const { monitor } = this.#world;
     const { storms } = monitor;
@@ -250,7 +250,7 @@ class PublishingRun {
     this.#world.probeDuring(windowMs, this.#plan.roundsProbes());
     await monitor.until(() => false, windowMs);
     await monitor.until(() => changes.open === 0, windowMs);
-    // A round that is under way is given the time it has until the next.
+    // The current round may take until the next one.
     await monitor.until(() => !monitor.isStorm, this.#plan.periodMs ?? 0);
   }
 
@@ -281,7 +281,7 @@ class PublishingRun {
   }
 }
 
-/** What was measured when it should have been quiet is what it always is. */
+/** A saturated queue has no quiet times: their measurements count as storm. */
 function withoutQuiet(result: PublishingResult): PublishingResult {
   const { quiet, storm, probes } = result;
   return {
@@ -293,7 +293,7 @@ function withoutQuiet(result: PublishingResult): PublishingResult {
   };
 }
 
-/** A change that is not yet published has waited this long at the least. */
+/** A change that is not published yet has waited at least this long. */
 function closed(probes: readonly Probe[], nowMs: number): readonly Probe[] {
   return probes.map((probe) => ({ ...probe, waitMs: probe.waitMs ?? nowMs - probe.atMs }));
 }

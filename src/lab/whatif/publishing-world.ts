@@ -1,5 +1,5 @@
-// Everything that is alive in a run: the control plane over a copy of the cluster, the pods that
-// change, the heartbeats of its nodes, and a watcher who hears what is published.
+// The parts of a run: the control plane with a copy of the cluster, the pods that change, the heartbeats of
+// the nodes, and a watch of the published endpoints.
 
 import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { toMicroTime } from "../../environment/clock.ts";
@@ -13,8 +13,8 @@ import { populationPods } from "./population.ts";
 import { PublishedWatch } from "./published-watch.ts";
 import type { PublishingPlan } from "./publishing-plan.ts";
 import type { Question } from "./question.ts";
-import { QueueMonitor } from "./queue-monitor.ts";
 import { runFlags } from "./run-flags.ts";
+import { StormWatch } from "./storm-watch.ts";
 
 export interface PublishingWorldOptions {
   readonly simulation: Simulation;
@@ -25,13 +25,13 @@ export interface PublishingWorldOptions {
 
 export class PublishingWorld {
   readonly changes: PodChanges;
-  readonly monitor: QueueMonitor;
+  readonly monitor: StormWatch;
   readonly #options: PublishingWorldOptions;
   readonly #plane: ControlPlaneRun;
   readonly #beats: NodeBeats;
   readonly #watch: PublishedWatch;
   #isChurning = false;
-  /** Timed changes of earlier schedules are called off. */
+  /** Timed changes of earlier schedules are cancelled. */
   #schedule = 0;
 
   constructor(options: PublishingWorldOptions) {
@@ -60,7 +60,7 @@ export class PublishingWorld {
       form: profileNamed(settings.version).endpointSlices ? "slices" : "endpoints",
       onPublished: (address, isReady) => this.changes.published(address, isReady),
     });
-    this.monitor = new QueueMonitor({
+    this.monitor = new StormWatch({
       instruments: this.#plane.instruments,
       services: counts.services,
       sleep: (ms) => simulation.sleep(ms),
@@ -68,14 +68,14 @@ export class PublishingWorld {
     });
   }
 
-  /** Resolves as the controllers begin. */
+  /** Resolves when the controllers start. */
   async start(): Promise<void> {
     const { question, plan } = this.#options;
     await this.#plane.startServer();
     await this.#watch.start();
     this.#plane.startManager();
     if (!plan.isOverloaded) this.startChurn();
-    // Where the server has room for everything they change nothing and are left out.
+    // With an unlimited server heartbeats change nothing, so they are left out.
     if (question.counts.writesPerSecond !== undefined) this.#beats.start();
   }
 
@@ -88,7 +88,7 @@ export class PublishingWorld {
     await this.#plane.stop();
   }
 
-  /** One at a random moment of each of so many equal parts; what is left of earlier ones goes. */
+  /** One timed change at a random moment of each of so many equal parts; cancels earlier schedules. */
   probeDuring(windowMs: number, count: number): void {
     this.callOffProbes();
     const { simulation } = this.#options;
@@ -107,7 +107,7 @@ export class PublishingWorld {
     this.#schedule += 1;
   }
 
-  /** The cluster's own changes, at random moments. */
+  /** Starts the cluster's own changes, at random moments. */
   startChurn(): void {
     if (this.#isChurning) return;
     this.#isChurning = true;

@@ -1,5 +1,5 @@
-// What is asked of a prediction: how large a cluster is and how its control plane is set. Both are
-// plain data with bounds, so that a question which makes no sense is refused before anything runs.
+// The question of a prediction: the size of a cluster and the settings of its control plane. Both are plain
+// data with bounds, so that a question without sense is refused before anything runs.
 import type { ProfileName } from "../versions/profiles.ts";
 
 export interface Counts {
@@ -10,9 +10,9 @@ export interface Counts {
   readonly nodes: number;
   /** Pods that become ready or stop being so, in the whole cluster. */
   readonly changesPerSecond: number;
-  /** What the API server can write; undefined for more than anybody asks of it. */
+  /** Write capacity of the API server; undefined for no limit. */
   readonly writesPerSecond: number | undefined;
-  /** How long it takes over a write when it has nothing else to do. */
+  /** Time per write of an idle API server. */
   readonly writeLatencyMs: number;
 }
 
@@ -43,6 +43,6 @@ export interface Heartbeat {
 export interface Question {
   readonly counts: Counts;
   readonly settings: Settings;
-  /** The same chance for every question that is compared with this one. */
+  /** The same for every question that is compared with this one. */
   readonly seed: number;
 }

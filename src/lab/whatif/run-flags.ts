@@ -1,10 +1,10 @@
-// The settings of a question as the flags of kube-controller-manager, by their real names: what a
-// run is started with, and what is printed for people to copy.
+// The settings of a question as flags of kube-controller-manager with their real names: a run is started
+// with them, and the output prints them to copy.
 import type { ControllerFlags } from "../controllers/flags.ts";
 import { type ProfileName, profileNamed } from "../versions/profiles.ts";
 import type { Settings } from "./question.ts";
 
-/** Flags of the settings that the version has, and that do something in it. */
+/** The flags that exist and have an effect in the version. */
 export function settingFlags(settings: Settings): Partial<ControllerFlags> {
   const { endpointSlices } = profileNamed(settings.version);
   return known(settings.version, {
@@ -22,13 +22,13 @@ export function settingFlags(settings: Settings): Partial<ControllerFlags> {
 /** Longer than any run. */
 const nodesBelievedMs = 1_000 * 3_600_000;
 
-/** Without kubelets: nodes are believed however long they are silent. */
+/** There are no kubelets, so silent nodes are never marked as lost. */
 const withoutKubelets: Partial<ControllerFlags> = {
   "node-monitor-grace-period": nodesBelievedMs,
   "node-startup-grace-period": nodesBelievedMs,
 };
 
-/** Of a run that times the publishing of changes. */
+/** For a run that times the publishing of changes. */
 export function runFlags(settings: Settings, resyncMs: number): Partial<ControllerFlags> {
   return known(settings.version, {
     ...settingFlags(settings),
@@ -40,7 +40,7 @@ export function runFlags(settings: Settings, resyncMs: number): Partial<Controll
 const unlimited = 1_000_000;
 const manyWorkers = 50;
 
-/** How a cluster came to be what it is takes no part in what is asked about it. */
+/** For creating a cluster, which is no part of the question. */
 export function unlimitedFlags(version: ProfileName): Partial<ControllerFlags> {
   return known(version, {
     ...withoutKubelets,

@@ -1,5 +1,5 @@
-// The same question with one value in several sizes, each simulated on its own with the same chance.
-// Only the part of a prediction that the value concerns is run.
+// The same question with several values of one setting, each simulated with the same seed. Only the part
+// of a prediction that depends on the setting is run.
 import type { Input } from "./inputs.ts";
 import type { Laboratory } from "./laboratory.ts";
 import type { NodePrediction } from "./node-run.ts";
@@ -22,7 +22,7 @@ export interface SweepOptions {
   readonly onRow?: (row: SweepRow) => void;
 }
 
-/** A range this wide is walked in equal factors; a narrower one, and times, in equal steps. */
+/** A range this wide has equal factors; a narrower one, and durations, have equal steps. */
 const factorMin = 4;
 
 export async function sweep(options: SweepOptions): Promise<readonly SweepRow[]> {
@@ -40,7 +40,7 @@ export async function sweep(options: SweepOptions): Promise<readonly SweepRow[]>
   return rows;
 }
 
-/** From one end to the other, as round as the ends are. */
+/** Rounded values from one end to the other. */
 export function sweepValues(input: Input, from: number, to: number, steps: number): number[] {
   const isGeometric = input.unit !== "duration" && from > 0 && to / from >= factorMin;
   const values = Array.from({ length: steps }, (_, index) => {

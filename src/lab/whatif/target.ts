@@ -1,7 +1,6 @@
-// Finds the cheapest settings with which no change waits longer than a target. Cheaper is, in this
-// order: a lower limit of requests, fewer workers, the version one has. Every try is a run of the
-// same cluster with the same chance; the answer is proved by its own run and by the failure of the
-// next cheaper settings.
+// Finds the cheapest settings with which no change waits longer than a target. Cheaper means, in this
+// order: a lower request limit, fewer workers, the same version. Every try is a run of the same cluster
+// with the same seed. The answer is shown by its own run and by the failure of the next cheaper settings.
 import { profileNames } from "../versions/profiles.ts";
 import type { Laboratory } from "./laboratory.ts";
 import type { PublishingPrediction } from "./prediction.ts";
@@ -19,7 +18,7 @@ export interface TargetAnswer {
   readonly tries: readonly Try[];
   /** The cheapest that meets it. */
   readonly found: Try | undefined;
-  /** The next cheaper ones, which do not; empty when nothing had to be changed. */
+  /** The next cheaper ones, which fail; empty when the present settings meet it. */
   readonly cheaper: readonly Try[];
 }
 
@@ -30,7 +29,7 @@ export interface TargetOptions {
   readonly onTry?: (tried: Try) => void;
 }
 
-/** The Renard series R10: ten steps to ten times as much. More no API server would bear. */
+/** The Renard series R10: ten steps to ten times as much. No API server would bear more. */
 const qpsRungs = [
   5, 6.3, 8, 10, 12.5, 16, 20, 25, 32, 40, 50, 63, 80, 100, 125, 160, 200, 250, 320, 400, 500, 630,
   800, 1_000, 1_250, 1_600, 2_000, 2_500, 3_200, 4_000, 5_000,
@@ -54,7 +53,7 @@ export function burstFor(qps: number): number {
 class TargetSearch {
   readonly #options: TargetOptions;
   readonly #tries: Try[] = [];
-  /** What may be tried, the cheapest first; each begins with what is set now. */
+  /** Values to try, cheapest first; each list starts with the present setting. */
   readonly #qps: readonly number[];
   readonly #workers: readonly number[];
 
@@ -72,7 +71,7 @@ class TargetSearch {
     return most.isMet ? await this.#climbDown(most) : await this.#otherVersion(most);
   }
 
-  /** The lowest limit first, with as many workers as can be; then the fewest workers for it. */
+  /** The lowest limit with the most workers first, then the fewest workers for that limit. */
   async #climbDown(most: Try): Promise<TargetAnswer> {
     const mostWorkers = this.#workers.length - 1;
     const byQps = await this.#lowest(most, this.#qps.length - 1, (rung) =>
@@ -85,7 +84,7 @@ class TargetSearch {
     return this.#answer(byWorkers.met, cheaper);
   }
 
-  /** By halves: the last rung meets the target, and each rung does what the one below does. */
+  /** Binary search: the last rung meets the target, and a higher rung is never worse. */
   async #lowest(last: Try, lastRung: number, settingsOf: (rung: number) => Settings) {
     let met = { rung: lastRung, tried: last };
     let missed: { rung: number; tried: Try | undefined } = { rung: -1, tried: undefined };
@@ -98,7 +97,7 @@ class TargetSearch {
     return { rung: met.rung, met: met.tried, missed: missed.tried };
   }
 
-  /** No flags help: the nearest newer version with the flags as they are. */
+  /** No flags help, so newer versions are tried with the present flags. */
   async #otherVersion(most: Try): Promise<TargetAnswer> {
     const { settings } = this.#options.question;
     const newer = profileNames.slice(profileNames.indexOf(settings.version) + 1);

@@ -1,5 +1,5 @@
-// How long changes waited, as people ask for it: the middle, the worst hundredth and the worst, of
-// changes that count differently much because they stand for differently long stretches of time.
+// The waits of changes: median, 99th percentile and longest. Changes are weighted by the share of time that
+// they stand for.
 import type { Probe } from "./pod-changes.ts";
 
 export interface Waits {
@@ -60,5 +60,5 @@ function waits(groups: readonly WeightedProbes[]): Waits | undefined {
   };
 }
 
-/** A sum of many small weights may miss the share it stands for by a little. */
+/** Rounding may make a sum of many small weights a little too low. */
 const roundingSlack = 1 - 1e-9;

@@ -79,7 +79,7 @@ function truthOf(addresses: readonly string[]): ServiceTruth {
     };
   };
   const endpoints = [...addresses.map((one) => endpoint(one, "active")), endpoint("x", "out")];
-  return { endpoints, problems: [], doubts: [] };
+  return { endpoints, problems: [], probeRequests: [] };
 }
 
 const address = "lockstep=http://proxy:10260";

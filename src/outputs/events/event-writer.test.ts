@@ -84,7 +84,7 @@ async function listed({ call }: ApiWorld): Promise<Listed["items"]> {
   return (json as Listed).items;
 }
 
-async function told(world: ApiWorld): Promise<readonly string[]> {
+async function eventTexts(world: ApiWorld): Promise<readonly string[]> {
   return (await listed(world)).map(({ message, count }) => `${message} ×${count}`).sort();
 }
 
@@ -115,14 +115,14 @@ test("a problem becomes an Event of its object, once, and again while it stands"
       count: 1,
       source: { component: "lockstep-ingress" },
     });
-    // Deciding anew says the same again.
+    // A new decision reports the same again.
     for (let turn = 0; turn < 20; turn += 1) {
       started.writer.note([problem("wrong"), problem("wrong")]);
       await simulation.sleep(1_000);
     }
-    expect(await told(world)).toEqual(["wrong ×1"]);
+    expect(await eventTexts(world)).toEqual(["wrong ×1"]);
     await simulation.sleep(2 * tellAgainMs);
-    expect(await told(world)).toEqual(["wrong ×3"]);
+    expect(await eventTexts(world)).toEqual(["wrong ×3"]);
     started.writer.note([]);
     await simulation.sleep(10 * tellAgainMs);
     expect(await writes(started)).toEqual({ written: 3 });
@@ -136,19 +136,19 @@ test("a second replica and a restart write no second Event", () =>
       started.writer.note([problem("wrong")]);
       await world.simulation.sleep(1_000);
       expect(await writes(started)).toEqual({ written: 1 });
-      expect(await told(world), `start ${turn}`).toEqual(["wrong ×1"]);
+      expect(await eventTexts(world), `start ${turn}`).toEqual(["wrong ×1"]);
       await started.stop();
     }
   }));
 
-test("an Event that has expired is written anew", () =>
+test("an Event that has expired is written again", () =>
   inApiWorld(async (world) => {
     const started = start(world);
     started.writer.note([problem("wrong")]);
     await world.simulation.sleep(aMomentMs);
     await world.call("DELETE", events);
     await world.simulation.sleep(tellAgainMs);
-    expect(await told(world)).toEqual(["wrong ×1"]);
+    expect(await eventTexts(world)).toEqual(["wrong ×1"]);
     await started.stop();
   }));
 
@@ -158,10 +158,10 @@ test("only the leader writes, and it begins when it leads", () =>
     const started = start(world, { isLeader: () => isLeading });
     started.writer.note([problem("wrong")]);
     await world.simulation.sleep(60_000);
-    expect(await told(world)).toEqual([]);
+    expect(await eventTexts(world)).toEqual([]);
     isLeading = true;
     await world.simulation.sleep(6_000);
-    expect(await told(world)).toEqual(["wrong ×1"]);
+    expect(await eventTexts(world)).toEqual(["wrong ×1"]);
     await started.stop();
   }));
 
@@ -173,9 +173,9 @@ test("one bad object gets a few Events, and many objects get theirs at a bounded
     const others = Array.from({ length: 100 }, (_, index) => problem("wrong", `other-${index}`));
     started.writer.note([...own, ...others]);
     await simulation.sleep(10 * betweenWritesMs);
-    expect((await told(world)).length).toBeLessThanOrEqual(11);
+    expect((await eventTexts(world)).length).toBeLessThanOrEqual(11);
     await simulation.sleep(120 * (betweenWritesMs + aMomentMs));
-    const all = await told(world);
+    const all = await eventTexts(world);
     expect(all.filter((line) => line === "wrong ×1")).toHaveLength(100);
     expect(all.filter((line) => line !== "wrong ×1")).toHaveLength(11);
     expect(all).toContain("490 more problems are not listed ×1");
@@ -199,7 +199,7 @@ test("a namespace full of problems that change all the time neither floods nor k
     }
     const { written = 0, failed = 0 } = await writes(started);
     expect(written + failed).toBeLessThanOrEqual((seconds * 1_000) / betweenWritesMs + 1);
-    expect(await told(world)).toEqual(["wrong ×1"]);
+    expect(await eventTexts(world)).toEqual(["wrong ×1"]);
     await started.stop();
   }));
 
@@ -211,7 +211,7 @@ test("an object whose problem is another all the time does not keep another name
       started.writer.note([problem(`wrong ${turn}`, "bad", "crowded"), problem("wrong")]);
       await world.simulation.sleep(betweenWritesMs);
     }
-    expect(await told(world)).toEqual(["wrong ×1"]);
+    expect(await eventTexts(world)).toEqual(["wrong ×1"]);
     await started.stop();
   }));
 
@@ -222,7 +222,7 @@ test("a namespace that takes no Events does not keep another waiting", () =>
     const own = Array.from({ length: 5 }, (_, index) => problem("wrong", `own-${index}`));
     started.writer.note([...full, ...own]);
     await world.simulation.sleep(20 * betweenWritesMs);
-    expect(await told(world)).toHaveLength(own.length);
+    expect(await eventTexts(world)).toHaveLength(own.length);
     expect(await writes(started)).toEqual({ failed: 1, written: own.length });
     await started.stop();
   }));
@@ -243,16 +243,16 @@ test("without permission that is said once, and tried again calmly", () =>
     { authorization: "RBAC" },
   ));
 
-test("a namespace that is gone keeps nobody waiting", () =>
+test("a namespace that is gone delays no other", () =>
   inApiWorld(async (world) => {
     const started = start(world);
     started.writer.note([problem("wrong", "lost", "nowhere"), problem("wrong")]);
     await world.simulation.sleep(2 * betweenWritesMs);
-    expect(await told(world)).toEqual(["wrong ×1"]);
+    expect(await eventTexts(world)).toEqual(["wrong ×1"]);
     await started.stop();
   }));
 
-test("a missing service is told when it stays missing, and not when it comes with its Ingress", () =>
+test("a missing service is reported when it stays missing, and not when it comes with its Ingress", () =>
   inApiWorld(async (world) => {
     const { simulation } = world;
     const started = start(world);
@@ -262,21 +262,21 @@ test("a missing service is told when it stays missing, and not when it comes wit
     });
     started.writer.note([missing("late"), missing("lost"), problem("wrong")]);
     await simulation.sleep(graceMs - aMomentMs);
-    expect(await told(world)).toEqual(["wrong ×1"]);
+    expect(await eventTexts(world)).toEqual(["wrong ×1"]);
     started.writer.note([missing("lost"), problem("wrong")]);
     await simulation.sleep(2 * aMomentMs);
-    expect(await told(world)).toEqual(["no lost ×1", "wrong ×1"]);
+    expect(await eventTexts(world)).toEqual(["no lost ×1", "wrong ×1"]);
     started.writer.note([problem("wrong")]);
     await simulation.sleep(tellAgainMs);
-    expect(await told(world)).toEqual(["no lost ×1", "wrong ×2"]);
+    expect(await eventTexts(world)).toEqual(["no lost ×1", "wrong ×2"]);
     await started.stop();
   }));
 
-test("an object that has gone is told nothing", () =>
+test("an object that has gone gets no Event", () =>
   inApiWorld(async (world) => {
     const started = start(world, { uidOf: () => undefined });
     started.writer.note([problem("wrong")]);
     await world.simulation.sleep(tellAgainMs);
-    expect([await told(world), await writes(started)]).toEqual([[], {}]);
+    expect([await eventTexts(world), await writes(started)]).toEqual([[], {}]);
     await started.stop();
   }));

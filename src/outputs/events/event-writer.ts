@@ -1,8 +1,8 @@
-// Tells the authors of objects what is wrong with them, as Events. A problem is told once and, while
-// it stands, again every ten minutes, lest its Event expire; a missing service when it has been missing
-// for some seconds; never faster than the API server's other work allows, and not at all by a replica
-// that does not lead. Namespaces take turns. Events are at best effort: one that is refused is logged
-// once, and nothing waits for it but its own namespace.
+// Writes problems of objects as Events for their authors. A problem is written once and, while it
+// stands, again every ten minutes, so that its Event does not expire. A missing service is reported
+// after some seconds. The rate is bounded to protect the API server, and only the leader writes.
+// Namespaces take turns. Events are best effort: a refused one is logged once, and only its own
+// namespace waits for it.
 import { Registry } from "prom-client";
 import type { RoutingProblem } from "../../decide/routing/route.ts";
 import { elapsedMs, type MonotonicMs, toTime } from "../../environment/clock.ts";
@@ -27,7 +27,10 @@ export const tellAgainMs = 600_000;
 /** Between two writes: thousands of bad objects must not crowd the API server. */
 export const betweenWritesMs = 200;
 
-/** What is applied together comes one after the other: a service often just after its Ingress. */
+/**
+ * Objects that are applied together arrive one after the other: a service often just after its
+ * Ingress.
+ */
 export const graceMs = 5_000;
 
 /** How often a replica that does not lead looks whether it does. */
@@ -53,15 +56,15 @@ interface Turn {
 interface Standing {
   readonly event: ProblemEvent;
   readonly notedAt: MonotonicMs;
-  /** When it was last told; undefined before the first time. */
-  toldAt: MonotonicMs | undefined;
+  /** When it was last written; undefined before the first time. */
+  writtenAt: MonotonicMs | undefined;
   count: number;
 }
 
 export class EventWriter {
   readonly #options: EventWriterOptions;
   readonly #metrics: ReturnType<typeof eventMetrics>;
-  /** By namespace and name of the Event; in the order in which they are told. */
+  /** By namespace and name of the Event; in the order in which they are written. */
   #standing = new Map<string, Standing>();
   /** By namespace, its last turn, unless that is long ago. */
   readonly #turns = new Map<string, Turn>();
@@ -107,7 +110,7 @@ export class EventWriter {
     this.#standing = new Map(
       events.slice(0, maxEvents).map((event) => {
         const key = `${event.namespace}/${event.name}`;
-        return [key, before.get(key) ?? { event, notedAt, toldAt: undefined, count: 0 }];
+        return [key, before.get(key) ?? { event, notedAt, writtenAt: undefined, count: 0 }];
       }),
     );
     this.#taken = problems;
@@ -122,7 +125,7 @@ export class EventWriter {
     }
   }
 
-  /** What is to be told first, and when; undefined when there is nothing to tell. */
+  /** The Event to write first, and when; undefined if there is none. */
   #next(): { readonly standing: Standing; readonly inMs: number } | undefined {
     let next: { readonly standing: Standing; readonly inMs: number } | undefined;
     const now = this.#options.clock.monotonicMs();
@@ -138,8 +141,8 @@ export class EventWriter {
   }
 
   #dueInMs(standing: Standing, now: MonotonicMs): number {
-    const { event, toldAt, notedAt } = standing;
-    const dueInMs = Math.ceil(waitMs(standing) - elapsedMs(toldAt ?? notedAt, now));
+    const { event, writtenAt, notedAt } = standing;
+    const dueInMs = Math.ceil(waitMs(standing) - elapsedMs(writtenAt ?? notedAt, now));
     const turn = this.#turns.get(event.namespace);
     if (turn === undefined || !turn.hasFailed) return dueInMs;
     return Math.max(dueInMs, Math.ceil(restAfterFailureMs - elapsedMs(turn.at, now)));
@@ -155,10 +158,10 @@ export class EventWriter {
     const { clock, log, uidOf } = this.#options;
     const { event } = standing;
     const uid = uidOf(event.origin);
-    standing.toldAt = clock.monotonicMs();
+    standing.writtenAt = clock.monotonicMs();
     // The object has gone, and its problems go with the next decision.
     if (uid === undefined) return;
-    this.#turns.set(event.namespace, { at: standing.toldAt, hasFailed: false });
+    this.#turns.set(event.namespace, { at: standing.writtenAt, hasFailed: false });
     try {
       await this.#write(standing, uid, signal);
       this.#failing.clear();
@@ -167,7 +170,7 @@ export class EventWriter {
     } catch (error) {
       if (signal.aborted) return;
       this.#metrics.writes.inc({ outcome: "failed" });
-      // It has had its turn: what is refused for one object must not keep others waiting.
+      // It has had its turn: a refusal for one object must not delay others.
       if (isOfThisEventAlone(error)) return await this.#rest(betweenWritesMs, signal);
       if (!this.#isRefusalLogged) {
         const { namespace, name } = event.origin;
@@ -201,7 +204,7 @@ export class EventWriter {
         { ...limits, verb: "create", method: "POST", path, body },
         409,
       );
-      // Another replica, or this one before a restart, has told it: it is still so.
+      // Another replica, or this one before a restart, has written it: it still holds.
       if (!isNew) await client.request(again);
     }
     standing.count += 1;
@@ -231,9 +234,9 @@ export class EventWriter {
   }
 }
 
-/** How long it rests after it was told, or was first noted. */
-function waitMs({ event, toldAt }: Standing): number {
-  if (toldAt !== undefined) return tellAgainMs;
+/** How long it rests after it was written, or first noted. */
+function waitMs({ event, writtenAt }: Standing): number {
+  if (writtenAt !== undefined) return tellAgainMs;
   return event.reason === "BackendMissing" ? graceMs : 0;
 }
 

@@ -17,7 +17,7 @@ export interface ProblemEvent {
   readonly message: string;
 }
 
-/** What kubectl shows as the source. */
+/** The source that kubectl shows. */
 const component = "lockstep-ingress";
 
 /** Of an Event's message, by the API server. */
@@ -40,12 +40,12 @@ export function* eventsOf(problems: readonly RoutingProblem[]): Steps<readonly P
   }
   const events: ProblemEvent[] = [];
   for (const own of byObject.values()) {
-    const told = [...own.values()].slice(0, maxPerObject);
-    for (const one of told) events.push(eventOf(one));
+    const listed = [...own.values()].slice(0, maxPerObject);
+    for (const one of listed) events.push(eventOf(one));
     yield;
-    const [first] = told;
-    if (first === undefined || own.size === told.length) continue;
-    const message = `${own.size - told.length} more problems are not listed`;
+    const [first] = listed;
+    if (first === undefined || own.size === listed.length) continue;
+    const message = `${own.size - listed.length} more problems are not listed`;
     events.push(eventOf({ origin: first.origin, reason: "RuleIgnored", message }));
   }
   return inTurns(events);
@@ -66,7 +66,7 @@ function inTurns(events: readonly ProblemEvent[]): readonly ProblemEvent[] {
 
 const known = new WeakMap<RoutingProblem, ProblemEvent>();
 
-/** Found once for each, because all problems are told again when one is new. */
+/** Computed once for each, because all problems are noted again when one is new. */
 function eventOf(problem: RoutingProblem): ProblemEvent {
   const event = known.get(problem) ?? makeEvent(problem);
   known.set(problem, event);

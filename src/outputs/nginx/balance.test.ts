@@ -30,7 +30,7 @@ describe("the pick", () => {
     );
   });
 
-  it("gives endpoints their share by weight, whatever the weights and whoever is suspect", () => {
+  it("gives endpoints their share by weight, with any weights and any suspects", () => {
     const weights = fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 2, maxLength: 6 });
     const suspects = fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { maxLength: 4 });
     fc.assert(

@@ -4,9 +4,9 @@ import { NetworkError } from "../../environment/network.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
 
 export type ControlErrorCode =
-  /** Nobody listens at the socket. */
+  /** No process listens at the socket. */
   | "SILENT"
-  /** Somebody does, but the exchange failed or took too long. */
+  /** A process does, but the exchange failed or took too long. */
   | "FAILED"
   /** nginx was restarted: load everything again. */
   | "BOOT"

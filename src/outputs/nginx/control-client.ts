@@ -66,7 +66,7 @@ export const controlDeadlineMs = 2_000;
 /** As long as nginx waits for a change of suspects (control.lua). */
 const longestWaitMs = 60_000;
 
-/** Whoever holds in a loop must not turn without end while nobody answers. */
+/** A caller that holds in a loop must not spin while there is no answer. */
 const holdPauseMs = 10;
 
 /** A line of counters for each of all slots. */

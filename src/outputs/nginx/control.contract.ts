@@ -182,7 +182,7 @@ export function controlContract(run: RunInControlWorld): void {
       expect((await control.counters(nowMs + 60_000)).counters).toEqual([]);
     }));
 
-  it("begins anew with an endpoint that got the slot of another", () =>
+  it("starts from zero with an endpoint that got the slot of another", () =>
     run(async ({ control, status, closed }) => {
       const pusher = await loaded(control, 1, "a", serviceAt(closed, 7));
       await status("a");

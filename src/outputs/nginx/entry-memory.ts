@@ -107,7 +107,9 @@ export class EntryMemory {
     );
   }
 
-  /** Decides anew what is left out; gives the entries of which the answer may be another than before. */
+  /**
+   * Decides again which entries are left out; returns the entries whose answer may have changed.
+   */
   settle(): readonly EntryRef[] {
     return memoryNames.flatMap((name) => {
       const changed = this.#memory[name].settle();

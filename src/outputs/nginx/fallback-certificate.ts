@@ -1,18 +1,18 @@
-// The certificate that is shown when there is none for the name a client asks for. Nobody trusts it:
-// it only lets the handshake end, so that the client can say what is wrong. Its key is made by chance
-// and used nowhere else; a simulated nginx has no TLS and needs none.
+// The certificate for names without one. No client trusts it: it only lets the handshake finish, so
+// that the client can show the problem. Its key is random and used nowhere else; a simulated nginx
+// has no TLS and needs none.
 import { webcrypto } from "node:crypto";
 import type { Certificate } from "../../decide/decision.ts";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 
-/** Whoever looks at it should know whose it is and that it is nobody's. */
+/** The subject shows where it comes from and that it belongs to no site. */
 const subject = "O=Lockstep,CN=Lockstep fallback certificate";
 
-/** Some clients take it for granted that a certificate has one; nobody can have this name. */
+/** Some clients require a DNS name; no host can have this one. */
 const dnsName = "fallback.lockstep.invalid";
 
-/** Nobody checks it, so it need not be renewed. */
+/** It is never verified, so it need not be renewed. */
 const notBefore = new Date("2020-01-01T00:00:00Z");
 const notAfter = new Date("2049-12-31T00:00:00Z");
 

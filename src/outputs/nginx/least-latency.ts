@@ -22,7 +22,7 @@ export function latencyCost(averageMs: number, ageMs: number, underWay: number):
 }
 
 export function slowStartShare(joinedMsAgo: number): number {
-  // A clock that went back must not keep anybody waiting.
+  // A clock that went back must not delay an endpoint.
   return joinedMsAgo < 0 ? 1 : Math.min(joinedMsAgo / slowStartMs, 1);
 }
 

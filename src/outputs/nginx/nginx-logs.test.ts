@@ -18,7 +18,7 @@ it("keeps the access log short where its lines are printed, and no other", () =>
     }
   }));
 
-it("puts a log aside when it is too large, over the one before, and asks nginx to begin anew", () =>
+it("puts a log aside when it is too large, over the one before, and asks nginx to open it again", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const { files, log } = simulation.host("gateway");
     const signals: string[] = [];

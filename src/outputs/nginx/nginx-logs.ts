@@ -1,5 +1,5 @@
-// Keeps nginx's logs from filling the disk: a log that has grown too large is put aside, over the one
-// put aside before, and nginx is asked to begin it anew. Lines written meanwhile are in the old one.
+// Keeps nginx's logs from filling the disk: a log that is too large is renamed, over the one
+// renamed before, and nginx is asked to open a new one. Lines written meanwhile are in the old one.
 import type { Environment } from "../../environment/environment.ts";
 import { FilesError } from "../../environment/files.ts";
 import type { Processes } from "../../environment/processes.ts";

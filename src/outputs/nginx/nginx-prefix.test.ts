@@ -53,7 +53,7 @@ test("the fallback certificate is made where there is TLS, once, and its key is 
   expect([await text("run/fallback.crt"), await text("run/fallback.key")]).toEqual([chain, key]);
 });
 
-test("the fallback certificate says whose it is, under a name that nobody has", async () => {
+test("the fallback certificate shows where it comes from, under a name that no host has", async () => {
   const { subject, subjectAltName } = new X509Certificate((await makeFallbackCertificate()).chain);
   expect([subject, subjectAltName]).toEqual([
     "O=Lockstep\nCN=Lockstep fallback certificate",

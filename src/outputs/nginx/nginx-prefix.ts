@@ -105,7 +105,7 @@ async function constantFiles({ files, proxyDirectory }: NginxPrefixOptions) {
   ];
 }
 
-/** One that is there stays: it is in nobody's memory but nginx's, and as good as another. */
+/** An existing one stays: only nginx has it in memory, and another would be no better. */
 async function ensureFallbackCertificate({ files, prefix }: NginxPrefixOptions): Promise<void> {
   const [chainPath, keyPath] = [`${prefix}/run/fallback.crt`, `${prefix}/run/fallback.key`];
   if ((await files.read(chainPath)) !== undefined && (await files.read(keyPath)) !== undefined) {

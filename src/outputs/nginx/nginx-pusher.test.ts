@@ -97,16 +97,16 @@ describe("a pusher", () => {
       await pusher.stop();
     }));
 
-  it("counts how many decisions nginx was told, also one that came during a push for nothing", () =>
+  it("counts how many decisions were pushed, also one that came during a push for nothing", () =>
     nginxWorld(async (world) => {
       await world.startNginx();
       const pusher = world.pusher();
       pusher.start();
-      const told = () => [pusher.applied, pusher.told];
+      const counts = () => [pusher.applied, pusher.pushed];
       decide(pusher, web(), 1);
-      expect(told()).toEqual([1, 0]);
+      expect(counts()).toEqual([1, 0]);
       await world.simulation.sleep(100);
-      expect(told()).toEqual([1, 1]);
+      expect(counts()).toEqual([1, 1]);
       world.script(/changes/, async (exchange) => {
         await world.simulation.sleep(500);
         exchange.respond(200).end(Buffer.from("{}"));
@@ -115,9 +115,9 @@ describe("a pusher", () => {
       await world.simulation.sleep(100);
       decide(pusher, web("p1:80"), 2);
       await world.simulation.sleep(300);
-      expect(told()).toEqual([3, 1]);
+      expect(counts()).toEqual([3, 1]);
       await world.simulation.sleep(300);
-      expect(told()).toEqual([3, 3]);
+      expect(counts()).toEqual([3, 3]);
       await pusher.stop();
     }));
 

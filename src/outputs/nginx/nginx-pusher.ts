@@ -1,8 +1,8 @@
-// Keeps nginx equal to the desired state: everything when it knows nothing of ours, else only what
-// changed. One push at a time; what changes meanwhile goes together with the next one.
+// Keeps nginx equal to the desired state: pushes everything after a restart of nginx, else only
+// changes. One push at a time; changes meanwhile go together with the next one.
 //
-// Whoever loads last is in charge. A pusher that was replaced stops for good and says so: two that
-// take the proxy from each other would be worse than one that is gone.
+// The last pusher that loads is in charge. A pusher that was replaced stops and reports it: two
+// pushers that replace each other would be worse than one that is gone.
 
 import type { Registry } from "prom-client";
 import type { DecisionChanges, DecisionOutput, RoutingDecision } from "../../decide/decision.ts";
@@ -28,8 +28,8 @@ export interface NginxPusherOptions
   readonly onRouted?: (service: string, version: number, at: MonotonicMs) => void;
   /** nginx has received the full state and goes on with it. */
   readonly onLoaded?: (at: MonotonicMs) => void;
-  /** nginx has been told something, all of it or a change. */
-  readonly onTold?: () => void;
+  /** Something was pushed to nginx, all of it or a change. */
+  readonly onPushed?: () => void;
   /** Another pusher took charge; this one has stopped. */
   readonly onSuperseded?: () => void;
   readonly metrics?: Registry;
@@ -44,10 +44,13 @@ const retryJitter = 0.5;
 
 /** A restart of nginx fails once or twice; more than that is worth waking up for. */
 const failuresOfARestart = 3;
-/** Then about once a minute is enough: whoever looks after nginx says what it does about it. */
+/** Then about once a minute is enough: the supervisor of nginx logs its own actions. */
 const failuresPerWarning = 30;
 
-/** What found no room is told again this much later: by then nginx has removed what was replaced. */
+/**
+ * An entry without room is pushed again this much later: by then nginx has removed replaced
+ * entries.
+ */
 export const roomAgainMs = 5_000;
 
 /** After so many loads without room, each after a longer pause, nginx has removed what they replace. */
@@ -63,8 +66,8 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   #pusher: Pusher | undefined;
   /** Nothing is pushed before the first decision: an empty load would take every route away. */
   #hasDecision = false;
-  /** How many decisions nginx has been told. */
-  #told = 0;
+  /** How many decisions have been pushed. */
+  #pushed = 0;
   #wake: () => void = () => undefined;
   #running: Promise<void> | undefined;
   /** In a row. */
@@ -73,7 +76,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   #loadsWithoutRoom = 0;
   #withoutRoom: readonly ProxyEntry[] = [];
   /** What found no room before, and was pushed once more. */
-  #toldAgain: readonly ProxyEntry[] = [];
+  #pushedAgain: readonly ProxyEntry[] = [];
   /** The nginx that was last loaded, or tried. */
   #triedBootId = "";
   #cancelRoomAgain: CancelTimer | undefined;
@@ -113,9 +116,9 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     return this.state.applied;
   }
 
-  /** How many of them nginx has been told, the first ones first. */
-  get told(): number {
-    return this.#told;
+  /** How many of them have been pushed, the first ones first. */
+  get pushed(): number {
+    return this.#pushed;
   }
 
   /** Slots are given by us, so only here can be said which endpoints nginx means. */
@@ -190,7 +193,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     }
   }
 
-  /** Finds out whom we talk to, and loads everything unless nginx has it from us already. */
+  /** Reads the state of nginx, and loads everything unless nginx has it from us already. */
   async #connect(signal: AbortSignal): Promise<PushSession> {
     const state = await this.#client.state(signal);
     const known = this.#pusher;
@@ -242,14 +245,14 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
 
   #noRoomFor(entries: readonly ProxyEntry[]): void {
     const { log, timers } = this.#options;
-    const isAgain = new Set(this.#toldAgain.map(({ kind, name }) => `${kind} ${name}`));
+    const isAgain = new Set(this.#pushedAgain.map(({ kind, name }) => `${kind} ${name}`));
     const again = entries.filter(({ kind, name }) => isAgain.has(`${kind} ${name}`));
     for (const memory of new Set(again.map(memoryOf))) this.state.countOnLess(memory);
     this.#withoutRoom = [...this.#withoutRoom, ...entries];
     this.#cancelRoomAgain ??= timers.after(roomAgainMs, () => {
       this.#cancelRoomAgain = undefined;
       this.state.tellAgain(this.#withoutRoom);
-      this.#toldAgain = this.#withoutRoom;
+      this.#pushedAgain = this.#withoutRoom;
       this.#withoutRoom = [];
       this.#wake();
     });
@@ -277,7 +280,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     try {
       while (!broken && !signal.aborted) {
         if (this.state.hasUnpushed) await this.#push(session, signal);
-        this.#told = this.state.taken;
+        this.#pushed = this.state.taken;
         this.#tell(this.state.takeSettled());
         // Nothing ran since the check, so no wake-up is missed.
         if (!broken && !this.state.hasUnpushed) await this.#woken(signal);
@@ -295,7 +298,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     await session.change(this.state, signal, (routed) => this.#tell(routed));
     this.#succeeded();
     if (this.#withoutRoom.length === 0) this.#saidWithoutRoom = 0;
-    this.#options.onTold?.();
+    this.#options.onPushed?.();
     const seconds = (clock.monotonicMs() - beganAt) / 1000;
     if (metrics !== undefined) nginxMetrics(metrics).pushes.observe(seconds);
   }
@@ -308,7 +311,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     log.info("nginx has received the full state", { services: routed.length });
     this.#tell(routed);
     onLoaded?.(clock.monotonicMs());
-    this.#options.onTold?.();
+    this.#options.onPushed?.();
   }
 
   #tell(routed: readonly RoutedEntry[]): void {

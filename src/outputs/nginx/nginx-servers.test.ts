@@ -6,7 +6,7 @@ import {
   trustedConf,
 } from "./nginx-servers.ts";
 
-test("one plain server believes nobody, logs, and verifies no endpoint", () => {
+test("one plain server trusts no proxy, logs, and verifies no endpoint", () => {
   expect(
     serversConf({ listen: [{ address: "10.0.0.1", port: 80 }] }),
   ).toBe(`map "" $lockstep_https_port { default ""; }
@@ -67,7 +67,7 @@ server {
   expect(trustedConf(options)).toBe("10.0.0.0/8 1;\nfd00::1 1;\n");
 });
 
-test("without trusted proxies everybody who reaches such a listener is believed there", () => {
+test("without trusted proxies every client of such a listener is trusted there", () => {
   const listen = [{ address: "10.0.0.1", port: 80, proxyProtocol: true }];
   expect(serversConf({ listen })).toBe(`map "" $lockstep_https_port { default ""; }
 geo $realip_remote_addr $lockstep_is_sender { default 1; include run/trusted.conf; }

@@ -1,4 +1,4 @@
-// Where nginx listens and whom it believes, as the lines of run/servers.conf and run/trusted.conf.
+// nginx's listeners and trusted proxies, as the lines of run/servers.conf and run/trusted.conf.
 // Everything comes from Lockstep's own options and is checked; nothing of a Kubernetes object gets
 // here. Pure: the files are written by `nginx-prefix.ts`.
 import { isIp, parseNetwork } from "../../environment/ip-address.ts";
@@ -10,8 +10,8 @@ export interface ListenAddress {
   /** TLS, with HTTP/1.1 and HTTP/2; the certificate is found by the name a client asks for. */
   readonly tls?: boolean;
   /**
-   * Every connection begins with a line of the PROXY protocol, version 1 or 2, which says whose it
-   * is and which port it reached. Only the trusted proxies are believed, or everybody when none are
+   * Every connection begins with a PROXY protocol header, version 1 or 2, with the client's address
+   * and the port it reached. Only the trusted proxies are believed, or all clients if none are
    * named.
    */
   readonly proxyProtocol?: boolean;
@@ -25,8 +25,8 @@ export interface ListenAddress {
 export interface NginxServerOptions {
   readonly listen: readonly ListenAddress[];
   /**
-   * Networks (CIDR) of proxies in front: what they say in X-Forwarded-For and the like is kept and
-   * added to; what anybody else says is replaced.
+   * Networks (CIDR) of proxies in front: their X-Forwarded-For and similar headers are kept and
+   * extended; those of other clients are replaced.
    */
   readonly trustedProxies?: readonly string[];
   /** PEM file with the authorities that endpoints with `verifyUpstream` must be certified by. */

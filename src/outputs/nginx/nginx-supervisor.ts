@@ -32,7 +32,7 @@ export interface NginxSupervisorOptions
 /** What is found at the socket. */
 type Found =
   | { readonly kind: "serving"; readonly state: ControlState }
-  /** Its master is gone: workers that nobody would replace. */
+  /** Its master is gone: failed workers would not be replaced. */
   | { readonly kind: "orphaned"; readonly state: ControlState }
   /** Started with other files or options. */
   | { readonly kind: "different"; readonly state: ControlState }
@@ -119,7 +119,7 @@ export class NginxSupervisor {
     this.#running = this.#watch();
   }
 
-  /** nginx opens its logs anew; one that does not run does so when it starts. */
+  /** nginx opens its logs again; one that does not run does so when it starts. */
   reopenLogs(): void {
     if (this.#serving !== undefined) this.#logs.reopen(this.#serving.masterPid);
   }
@@ -225,7 +225,7 @@ export class NginxSupervisor {
     await this.#process.endNow(master === undefined ? pids : [...new Set([master, ...pids])]);
   }
 
-  /** Nobody answers, but a master without its socket may still hold the port. */
+  /** There is no answer, but a master without its socket may still hold the port. */
   async #endLeftover(): Promise<void> {
     const master = await this.#process.masterPid();
     if (master !== undefined) await this.#process.endNow([master]);
@@ -303,7 +303,7 @@ export class NginxSupervisor {
     const { processes, timers } = this.#options;
     const pid = this.#serving?.masterPid;
     while (!signal.aborted && (pid === undefined || processes.isAlive(pid))) {
-      // Aborted only because nobody waits for it any more.
+      // Aborted only because its result is no longer needed.
       await timers.sleep(masterCheckEveryMs, signal).catch(() => undefined);
     }
   }

@@ -32,7 +32,7 @@ import { pushRank } from "./push-parts.ts";
 import { serviceEntry, tieredEndpoints } from "./service-entry.ts";
 import { SlotTable } from "./slot-table.ts";
 import type { EndpointDetails } from "./snapshot-format.ts";
-import { type EntryRef, UnpushedEntries } from "./unpushed-entries.ts";
+import { type EntryRef, type TakenEntries, UnpushedEntries } from "./unpushed-entries.ts";
 
 export interface ProxyEntry {
   readonly kind: "host" | "policy" | "service" | "certificate" | "serverName" | "users";
@@ -178,7 +178,15 @@ export class ProxyState {
 
   /** Some of what is not pushed yet, of each namespace; from now on it counts as pushed. */
   takeUnpushed(): readonly ProxyEntry[] {
-    const taken = this.#unpushed.take((ref) => this.#entryOf(ref));
+    return this.#take(this.#unpushed.take((ref) => this.#entryOf(ref)));
+  }
+
+  /** The same of services alone that are to be there, which may go between the parts of a push. */
+  takeUnpushedServices(mostBytes: number): readonly ProxyEntry[] {
+    return this.#take(this.#unpushed.takeServices((ref) => this.#entryOf(ref), mostBytes));
+  }
+
+  #take(taken: TakenEntries): readonly ProxyEntry[] {
     for (const [entry, since] of taken) this.#since.set(entry, since);
     const entries = taken.map(([entry]) => entry);
     this.#forgetRemoved(entries);
@@ -397,7 +405,7 @@ export class ProxyState {
     return text;
   }
 
-  /** `decidedVersion` may be behind: while routes are applied, a service is decided anew. */
+  /** `decidedVersion` may be behind: a service is decided again while routes are applied. */
   #applyService(key: string, { services }: RoutingDecision, decidedVersion = 0): void {
     const version = Math.max(decidedVersion, this.#values.service.get(key)?.version ?? 0);
     const endpoints = services.get(key);

@@ -39,7 +39,7 @@ export function partBody(entries: readonly ProxyEntry[]): string {
   return `{${fields.join(",")}}`;
 }
 
-/** In the order in which what is new is told. */
+/** In the order in which new entries are pushed. */
 const fieldOfKind: readonly (readonly [ProxyEntry["kind"], string])[] = [
   ["service", "services"],
   ["certificate", "certificates"],

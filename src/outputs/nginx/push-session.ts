@@ -5,7 +5,8 @@
 import { ControlError } from "./control-answer.ts";
 import type { ControlClient, Pusher } from "./control-client.ts";
 import type { ProxyEntry, ProxyState } from "./proxy-state.ts";
-import { partBody, partsOf } from "./push-parts.ts";
+import { partBody, partBytes, partsOf } from "./push-parts.ts";
+import { entryRefId } from "./unpushed-entries.ts";
 
 /** A service and the version by which every request is routed now. */
 export interface RoutedEntry {
@@ -66,26 +67,38 @@ export class PushSession {
     }
   }
 
-  /** What is new, part by part; `onRouted` is called as each is acknowledged. */
+  /**
+   * What is new, part by part; `onRouted` is called as each is acknowledged. Services that change
+   * meanwhile go between two parts: an endpoint that leaves waits for one of them and not for all.
+   */
   async change(
     state: ProxyState,
     signal: AbortSignal,
     onRouted: (entries: readonly RoutedEntry[]) => void,
   ): Promise<void> {
     const entries = state.takeUnpushed();
-    const unsent = new Set(entries);
+    /** By id; a service that has changed again is there in its newest version alone. */
+    const unsent = new Map(entries.map((entry) => [entryRefId(entry), entry]));
     const push: Push = {
       send: (body) => this.#client.change(this.#pusher, body, signal),
       canSpare: () => true,
       leftOut: [],
     };
+    const sendPart = async (part: readonly ProxyEntry[]): Promise<void> => {
+      const newest = part.filter((entry) => unsent.get(entryRefId(entry)) === entry);
+      onRouted(routed(await this.#send(newest, push)));
+      for (const entry of newest) unsent.delete(entryRefId(entry));
+    };
     try {
       for (const part of partsOf(entries)) {
-        onRouted(routed(await this.#send(part, push)));
-        for (const entry of part) unsent.delete(entry);
+        await sendPart(part);
+        if (unsent.size === 0) break;
+        const services = state.takeUnpushedServices(partBytes);
+        for (const service of services) unsent.set(entryRefId(service), service);
+        for (const own of partsOf(services)) await sendPart(own);
       }
     } catch (error) {
-      state.giveBack(unsent);
+      state.giveBack(unsent.values());
       throw error;
     } finally {
       if (push.leftOut.length > 0) this.#onNoRoom(push.leftOut);

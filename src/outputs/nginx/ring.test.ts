@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { type BalancedService, balancedService } from "./balance.ts";
 import { pickByKey } from "./ring.ts";
 
-const nobodySuspect = { isSuspect: () => false };
+const noneSuspect = { isSuspect: () => false };
 const keys = Array.from({ length: 300 }, (_, index) => `key ${index}`);
 
 it("moves only the keys of an endpoint that leaves", () => {
@@ -34,7 +34,7 @@ it("shares the keys by weight, about equally where there are none", () => {
   const names = Array.from({ length: 10 }, (_, index) => `c1/shop/web-${index}`);
   const many = Array.from({ length: 5_000 }, (_, index) => `user ${index}`);
   const shares = (service: BalancedService): readonly number[] => {
-    const owners = ownersOf(service, nobodySuspect, many);
+    const owners = ownersOf(service, noneSuspect, many);
     return names.map((name) => owners.filter((owner) => owner === name).length / many.length);
   };
   for (const share of shares(serviceOf(names))) expect(Math.abs(share - 0.1)).toBeLessThan(0.03);
@@ -56,7 +56,7 @@ function serviceOf(names: readonly string[], weights?: readonly number[]): Balan
 
 function ownersOf(
   service: BalancedService,
-  choice: { readonly isSuspect: (slot: number) => boolean } = nobodySuspect,
+  choice: { readonly isSuspect: (slot: number) => boolean } = noneSuspect,
   asked: readonly string[] = keys,
 ): readonly (string | undefined)[] {
   return asked.map((key) => service.entry.names[pickByKey(service, key, choice) ?? -1]);

@@ -26,7 +26,7 @@ describe("a service as it is pushed", () => {
     ]);
   });
 
-  it("has an address and port once, where it stands best, and no tier of nobody", () => {
+  it("has an address and port once, where it stands best, and no empty tier", () => {
     const twice = [endpoint("10.0.0.1", { state: "draining" }), endpoint("10.0.0.1")];
     const { tiers, endpoints } = tieredEndpoints(twice);
     expect([tiers, endpoints.map(({ state }) => state)]).toEqual([[1], ["active"]]);

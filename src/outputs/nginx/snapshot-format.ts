@@ -1,9 +1,9 @@
-// The saved state as a file: what nginx was told, for an nginx that comes back alone, and whose
-// endpoints they were, for the next Lockstep. The first line says what follows and proves that it is
-// whole; each other line is one entry in the form of a push, which proxy/lua/lockstep/snapshot.lua
-// takes as such, so an entry that nginx would refuse is left out alone. After a service, a line that
-// begins with # has the uids of its pods, and which of its endpoints were not to be relied on. Another
-// such line, before all entries, has how many objects each watch showed.
+// The saved state as a file: the pushed entries, for an nginx that comes back alone, and the pods
+// of their endpoints, for the next Lockstep. The first line describes the rest and proves that it
+// is complete. Each other line is one entry in the form of a push, as
+// proxy/lua/lockstep/snapshot.lua takes it, so an entry that nginx would refuse is left out alone.
+// After a service, a line that begins with # has the uids of its pods, and which of its endpoints
+// were unreliable. Another such line, before all entries, has the number of objects of each watch.
 import { crc32 } from "node:zlib";
 import type { EndpointState } from "../../decide/decision.ts";
 import type { WallMs } from "../../environment/clock.ts";
@@ -150,7 +150,7 @@ function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
-    // Whoever wrote it, it is not one of our lines.
+    // It is not one of our lines.
     return undefined;
   }
 }

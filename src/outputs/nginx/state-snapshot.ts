@@ -1,6 +1,6 @@
-// Saves what nginx was told in a file of its prefix, so that an nginx that comes back alone can
-// serve. Written soon after a change and not again at once, however much changes; the more there is
-// to write, the rarer. The file holds private keys: only its owner may read it.
+// Saves the pushed state in a file of nginx's prefix, so that an nginx that comes back alone can
+// serve. Written soon after a change, at a bounded rate; the larger the file, the rarer. The file
+// holds private keys: only its owner may read it.
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { FilesError, ownerOnly } from "../../environment/files.ts";
@@ -63,7 +63,7 @@ export class StateSnapshot {
     this.#path = snapshotPathOf(options.prefix);
   }
 
-  /** nginx was told something new. Returns at once. */
+  /** Something new was pushed to nginx. Returns at once. */
   readonly changed = (): void => {
     this.#isDirty = true;
     if (this.#isStopped) return;

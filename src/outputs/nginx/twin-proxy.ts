@@ -32,7 +32,7 @@ export interface TwinProxyOptions
   /** The process that would replace this one; itself unless given. */
   readonly masterPid?: number;
   /** Called after every word of Lockstep with what requests are routed by from then on. */
-  readonly onTold?: (state: TwinState) => void;
+  readonly onPushed?: (state: TwinState) => void;
   /** How much it has room for; as proxy/nginx.conf has it unless given. */
   readonly memory?: TwinMemorySizes;
 }
@@ -91,7 +91,7 @@ export class TwinProxy {
     const { network, socketPath, listen } = this.#options;
     const control = { host: "localhost", port: 0, socketPath };
     this.#listeners.push(await network.listen(listen, (exchange) => this.#serve(exchange)));
-    this.#listeners.push(await network.listen(control, (exchange) => this.#told(exchange)));
+    this.#listeners.push(await network.listen(control, (exchange) => this.#answer(exchange)));
   }
 
   /** Idempotent. */
@@ -99,10 +99,10 @@ export class TwinProxy {
     await Promise.all(this.#listeners.map((listener) => listener.close()));
   }
 
-  async #told(exchange: ServerExchange): Promise<void> {
+  async #answer(exchange: ServerExchange): Promise<void> {
     await this.#control.handle(exchange);
     const { visible } = this.#control;
-    if (visible !== undefined) this.#options.onTold?.(visible);
+    if (visible !== undefined) this.#options.onPushed?.(visible);
   }
 
   async #serve(exchange: ServerExchange): Promise<void> {

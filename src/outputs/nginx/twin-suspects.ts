@@ -87,7 +87,7 @@ export class TwinSuspects {
     return listed;
   }
 
-  /** Resolves when there is a change after the n-th, or nobody waits for it any longer. */
+  /** Resolves when there is a change after the n-th, or the waiting request has ended. */
   async change(after: number, gone: AbortSignal): Promise<void> {
     if (this.#changes !== after || gone.aborted) return;
     await new Promise<void>((resolve) => {

@@ -33,6 +33,9 @@ interface Queue {
   next: Round;
 }
 
+/** Entries, each with the number of the first decision that nginx does not have of it. */
+export type TakenEntries = readonly (readonly [ProxyEntry, number])[];
+
 interface Taken {
   readonly entries: (readonly [ProxyEntry, number])[];
   bytes: number;
@@ -75,7 +78,7 @@ export class UnpushedEntries {
       next: newRound(),
     };
     this.#queues.set(namespace, queue);
-    const id = idOf(ref);
+    const id = entryRefId(ref);
     const known = queue.waiting.get(id);
     const first = Math.min(since, known?.since ?? since);
     queue.waiting.set(id, { ref, since: first });
@@ -86,7 +89,7 @@ export class UnpushedEntries {
   }
 
   has(ref: EntryRef, namespace: string): boolean {
-    return this.#queues.get(namespace)?.waiting.has(idOf(ref)) === true;
+    return this.#queues.get(namespace)?.waiting.has(entryRefId(ref)) === true;
   }
 
   clear(): void {
@@ -95,13 +98,9 @@ export class UnpushedEntries {
   }
 
   /** Some of what waits; `read` gives an entry as it is now, or undefined if there is none. */
-  take(read: ReadEntry): readonly (readonly [ProxyEntry, number])[] {
-    const services = this.#inTurns((queue, taken, most) => {
-      for (const round of [queue.round, queue.next]) {
-        this.#takeOfRank(queue, round, serviceRank, { read, taken, most });
-      }
-    });
-    const others = this.#inTurns((queue, taken, most) => {
+  take(read: ReadEntry): TakenEntries {
+    const services = this.takeServices(read);
+    const others = this.#inTurns(pushBytesMax, (queue, taken, most) => {
       if (queue.round.every(({ size }) => size === 0)) {
         queue.round = queue.next;
         queue.next = newRound();
@@ -110,20 +109,30 @@ export class UnpushedEntries {
         if (taken.bytes < most) this.#takeOfRank(queue, queue.round, rank, { read, taken, most });
       }
     });
-    assertCostly(() => this.#isCounted(), "entries that wait are counted", this.#queues.size);
-    const taken = [...services, ...others];
-    // The small before the large: a service that lost a pod waits for no large one of the same push.
-    return taken.sort(
-      ([one], [other]) => pushRank(one) - pushRank(other) || lengthOf(one) - lengthOf(other),
-    );
+    this.#checkCounts();
+    return inOrder([...services, ...others]);
+  }
+
+  /** Only services that are to be there: nothing has to be pushed before them. */
+  takeServices(read: ReadEntry, mostBytes = pushBytesMax): TakenEntries {
+    const services = this.#inTurns(mostBytes, (queue, taken, most) => {
+      for (const round of [queue.round, queue.next]) {
+        this.#takeOfRank(queue, round, serviceRank, { read, taken, most });
+      }
+    });
+    this.#checkCounts();
+    return inOrder(services);
   }
 
   /** Those that have waited longest for their turn are served first. */
-  #inTurns(take: (queue: Queue, taken: Taken, mostBytes: number) => void): Taken["entries"] {
-    const share = pushBytesMax / this.#queues.size;
+  #inTurns(
+    mostBytes: number,
+    take: (queue: Queue, taken: Taken, mostBytes: number) => void,
+  ): Taken["entries"] {
+    const share = mostBytes / this.#queues.size;
     const taken: Taken = { entries: [], bytes: 0 };
     for (const [namespace, queue] of [...this.#queues].sort(([, a], [, b]) => a.turn - b.turn)) {
-      if (taken.bytes >= pushBytesMax) break;
+      if (taken.bytes >= mostBytes) break;
       const before = taken.bytes;
       take(queue, taken, before + share);
       this.#turns += 1;
@@ -155,6 +164,10 @@ export class UnpushedEntries {
     }
   }
 
+  #checkCounts(): void {
+    assertCostly(() => this.#isCounted(), "entries that wait are counted", this.#queues.size);
+  }
+
   #isCounted(): boolean {
     const waiting = [...this.#queues.values()].map((queue) => queue.waiting.size);
     const counts = [...this.#waitingSince.values()];
@@ -177,6 +190,13 @@ function check({ waiting, round, next }: Queue): void {
   assertCostly(isInStep, "an entry that waits is in one round", waiting.size);
 }
 
+/** The small before the large: a service that lost a pod waits for no large one of the same push. */
+function inOrder(taken: TakenEntries): TakenEntries {
+  return [...taken].sort(
+    ([one], [other]) => pushRank(one) - pushRank(other) || lengthOf(one) - lengthOf(other),
+  );
+}
+
 function sumOf(numbers: readonly number[]): number {
   return numbers.reduce((sum, one) => sum + one, 0);
 }
@@ -189,6 +209,6 @@ function lengthOf({ value }: ProxyEntry): number {
   return value?.length ?? 0;
 }
 
-function idOf({ kind, name }: EntryRef): string {
+export function entryRefId({ kind, name }: EntryRef): string {
   return `${kind} ${name}`;
 }

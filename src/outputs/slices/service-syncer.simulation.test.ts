@@ -144,7 +144,7 @@ test("a service deleted in its last source is cleaned up, and nothing else is", 
     });
   }));
 
-test("a service that somebody else has is left alone until it is gone", () =>
+test("a service of another owner is left alone until it is gone", () =>
   inSyncWorld(async (world) => {
     await world.publish("edge", "web", ["10.9.0.1"]);
     await world.publish("lab-1", "web", ["10.1.0.1"]);
@@ -385,7 +385,7 @@ forEachSeed(
     }, seed),
 );
 
-/** Somebody empties our slices of a service and deletes one of them. */
+/** Empties our slices of a service and deletes one of them, as another program might. */
 async function meddle(world: SyncWorld, name: string): Promise<void> {
   for (const { metadata } of await world.slices()) {
     if (metadata.labels["kubernetes.io/service-name"] !== name) continue;

@@ -110,7 +110,7 @@ export class ServiceSyncer {
   #notice(service: string, offers: readonly ServiceOffer[], writes: number): void {
     const reported = this.#reported.get(service);
     const isNew = offers.some(
-      ({ heard, cluster, version }) => heard && reported?.get(cluster) !== version,
+      ({ isKnown, cluster, version }) => isKnown && reported?.get(cluster) !== version,
     );
     if (isNew) this.#undone.news(service);
     if (isNew || writes === 0) return;
@@ -125,9 +125,9 @@ export class ServiceSyncer {
 
   #report(service: string, offer: ServiceOffer, writes: number): void {
     const { clock, onSynced, target } = this.#options;
-    const { cluster: source, heard, version, changedAt } = offer;
+    const { cluster: source, isKnown, version, changedAt } = offer;
     const reported = this.#reported.get(service) ?? new Map<string, string>();
-    if (!heard || reported.get(source) === version) return;
+    if (!isKnown || reported.get(source) === version) return;
     this.#reported.set(service, reported);
     if (version === undefined) reported.delete(source);
     else reported.set(source, version);

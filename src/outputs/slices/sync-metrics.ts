@@ -1,5 +1,5 @@
-// What the syncer reports of itself. Writes that changed nothing are a bug, ours or a neighbour's, and
-// have a counter of their own so that an alert can be put on it.
+// The metrics of the syncer. Writes that changed nothing are a bug, of Lockstep or another program,
+// and have their own counter so that an alert can use it.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { oncePerRegistry } from "../../kube/metrics-of-registry.ts";
 
@@ -7,7 +7,7 @@ export type SyncMetrics = ReturnType<typeof createMetrics>;
 
 export const syncMetrics = oncePerRegistry(createMetrics);
 
-/** From a millisecond to an hour: a sync that is late by minutes must still be told from another. */
+/** From a millisecond to an hour: lags of several minutes must still be distinguishable. */
 const lagBuckets = [0.001, 0.005, 0.02, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600];
 
 function createMetrics(registry: Registry) {

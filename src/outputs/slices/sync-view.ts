@@ -1,8 +1,12 @@
-// What the business clusters offer and what the access cluster holds, side by side, and for each
-// service what would have to be written. It only looks; `ServiceSyncer` writes.
+// The offers of the business clusters beside the objects of the access cluster, and the writes that
+// each service needs. It only reads; `ServiceSyncer` writes.
 import type { Registry } from "prom-client";
 import { planSync, type SyncPlan } from "../../decide/syncing/plan-sync.ts";
-import { isHeard, type ServiceOffer, serviceOffer } from "../../decide/syncing/service-offer.ts";
+import {
+  isSourceKnown,
+  type ServiceOffer,
+  serviceOffer,
+} from "../../decide/syncing/service-offer.ts";
 import { isDoubtfullyUnselected, type SyncPolicy } from "../../decide/syncing/sync-policy.ts";
 import { isOwnedSlice, sourceClusterOf } from "../../decide/syncing/synced-names.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
@@ -79,11 +83,11 @@ export class SyncView {
     return { ...plan, offers };
   }
 
-  /** Which clusters have not been heard, and why, in words. */
+  /** The clusters that are not known yet, and why, as text. */
   waitingFor(): readonly string[] {
     const target = this.target.waitingFor();
     const sources = this.#sources.flatMap((source) => {
-      if (isHeard(source)) return [];
+      if (isSourceKnown(source)) return [];
       const details = (["services", "published"] as const).map((name) => source.watch(name).detail);
       return [`${source.cluster}: ${details.find((detail) => detail !== "") ?? "not listed yet"}`];
     });
@@ -102,7 +106,10 @@ export class SyncView {
     return counts;
   }
 
-  /** Those of them that nobody here keeps in step. They stay: another Lockstep may do that. */
+  /**
+   * Synced services that no source of this Lockstep offers. They stay: another Lockstep may keep
+   * them.
+   */
   unclaimed(): ReadonlyMap<string, number> {
     const { sources, policy } = this.#options;
     const claimed = new Set([
@@ -163,7 +170,8 @@ export class SyncView {
         // Until it is settled it delivers its first lists, which are no news but a resync.
         onService(key, source.settled ? "fresh" : "resync");
       },
-      // A cluster heard for the first time may turn out to lack what was synced from it before.
+      // A cluster that is listed for the first time may lack services that were synced from it
+      // before.
       onFreshness: () => this.lookAgain(),
     });
     return source;
@@ -192,7 +200,7 @@ export class SyncView {
   }
 
   #dropUnlessNeeded(key: string, offers: readonly ServiceOffer[]): void {
-    const isOffered = offers.some(({ heard, service }) => !heard || service !== undefined);
+    const isOffered = offers.some(({ isKnown, service }) => !isKnown || service !== undefined);
     if (!isOffered && !this.target.holdsOwn(key)) this.#keys.delete(key);
   }
 

@@ -1,5 +1,5 @@
-// Carries one write out. Whatever the API server answers becomes known at once: the object as it now
-// is, or, when the write came too late, the object as somebody else has left it.
+// Applies one write. The API server's answer is stored at once: the object as it is now, or, after
+// a conflict, the object as another writer left it.
 import { Registry } from "prom-client";
 import type { SyncWrite } from "../../decide/syncing/sync-write.ts";
 import type { Log } from "../../environment/log.ts";
@@ -20,7 +20,7 @@ export interface SyncWriterOptions {
   readonly metrics?: Registry;
 }
 
-/** The object was not as planned for. It has been read again: plan anew. */
+/** The object differs from the planned one. It has been read again: plan again. */
 export class SyncConflictError extends Error {
   override readonly name = "SyncConflictError";
   readonly code = "SYNC_CONFLICT";

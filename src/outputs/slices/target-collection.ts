@@ -1,5 +1,5 @@
-// One kind of object in the access cluster: what its watch shows, and over it what we know to be newer
-// because we wrote it or read it ourselves.
+// One kind of object in the access cluster: the watch's objects, replaced by newer versions that we
+// wrote or read ourselves.
 import type { Registry } from "prom-client";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -14,7 +14,7 @@ export interface TargetCollectionOptions<T extends Projected>
   readonly kind: Kind<T>;
   readonly client: KubeClient;
   readonly cluster: string;
-  /** What the object is looked up by; undefined for one that nobody looks for. */
+  /** The key of lookups; undefined for an object that is never looked up. */
   readonly groupOf: (object: T) => string | undefined;
   /** Called with each version that the watch brings, and with the one it replaces. */
   readonly onChange: (object: T) => void;

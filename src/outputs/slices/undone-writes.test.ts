@@ -21,7 +21,7 @@ test("what is undone now and then is not", () => {
   expect(timesUntilSaid(new UndoneWrites(), 0, undoneWithinMs)).toBeUndefined();
 });
 
-test("news are no sign of anybody else, and each service is counted by itself", () => {
+test("a new offer is no sign of another writer, and each service is counted by itself", () => {
   const undone = new UndoneWrites();
   for (let times = 0; times < 3 * undoneTimes; times += 1) {
     expect(undone.putRight(`shop/web-${times}`, times as MonotonicMs)).toBe(false);

@@ -1,10 +1,12 @@
-// Notices that what is written to the access cluster is undone by somebody else: a service that has to
-// be put right again and again, though no business cluster has said anything new of it. Most likely
-// another Lockstep copies from the same cluster and wants something else there.
-// Invariant: only services that were put right since their last news are counted.
+// Notices that another program reverts writes to the access cluster: a service has to be corrected
+// again and again, although no business cluster has changed it. Most likely another Lockstep copies
+// from the same cluster with other settings. Invariant: only services that were corrected since
+// their last new offer are counted.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 
-/** Somebody who tries something by hand does it less often; two programs do it many times a second. */
+/**
+ * A person who tries something by hand does it less often; two programs do it many times a second.
+ */
 export const undoneTimes = 5;
 export const undoneWithinMs = 60_000;
 
@@ -20,7 +22,7 @@ export class UndoneWrites {
   readonly #undone = new Map<string, Undone>();
   #saidAt: MonotonicMs | undefined;
 
-  /** What a business cluster says of the service is another than before. */
+  /** A business cluster has changed the service. */
   news(service: string): void {
     this.#undone.delete(service);
   }

@@ -1,13 +1,13 @@
-// What we have written, or read again after a conflict, until the watch shows it too. Without it a
-// second change to a service, a few milliseconds after the first, would be planned on what the watch
-// still shows of the time before, and be refused.
+// Objects that we have written, or read again after a conflict, until the watch shows them too.
+// Without them, a second change to a service a few milliseconds after the first would be planned on
+// the watch's old version, and be refused.
 import { objectKey, type Projected } from "../../kube/kinds/kind.ts";
 import { compareResourceVersions } from "../../kube/reflector/resource-version.ts";
 
 export interface WrittenObjectsOptions<T> {
   /** Objects that are looked at together, as an index has it; an object of none is not kept. */
   readonly groupOf: (object: T) => string | undefined;
-  /** What the watch shows of an object. */
+  /** The watch's version of an object. */
   readonly stored: (namespace: string, name: string) => T | undefined;
   /** The version that the watch has reached. */
   readonly reachedVersion: () => string | undefined;
@@ -40,7 +40,7 @@ export class WrittenObjects<T extends Projected> {
     this.#set(object, { type: "gone", uid: object.metadata.uid });
   }
 
-  /** The objects of a group: what the watch shows of it, with what is newer put over it. */
+  /** The objects of a group: the watch's versions, replaced by newer ones. */
   over(group: string, stored: Iterable<T>): readonly T[] {
     const entries = this.#groups.get(group);
     if (entries === undefined) return [...stored];

@@ -24,7 +24,7 @@ async function created({ call }: ApiWorld): Promise<Ingress> {
   return ingressKind.project(json);
 }
 
-/** What is known of the one Ingress, one version after the other. */
+/** The versions of the one Ingress, one after the other. */
 function askedOf(versions: readonly Ingress[], isSettled = () => true): AskedIngresses {
   const [first] = versions;
   let looks = 0;
@@ -70,7 +70,7 @@ async function addressesNow({ call }: ApiWorld) {
   return ingressKind.project(json).loadBalancer.map(({ ip }) => ip);
 }
 
-test("a write on an old version is refused and made anew on the newer one", () =>
+test("a write on an old version is refused and repeated on the newer one", () =>
   inApiWorld(async (world) => {
     const old = await created(world);
     const labels = { team: "edge" };

@@ -1,8 +1,8 @@
-// Writes the status of Ingresses while this replica leads: at the start of a term every one that is
-// wrong, and after that each as soon as it changes. A write carries the version it was decided from,
-// so a slow one cannot undo a later one; what is right already is not written; the end of a term
-// writes nothing, so that a lost lease leaves every status as it is; and with somebody who writes
-// something else into the same status it does not race, but waits longer and longer.
+// Writes the status of Ingresses while this replica leads: at the start of a term every wrong one,
+// and after that each as soon as it changes. A write carries the version it was decided from, so a
+// slow one cannot undo a later one. Correct statuses are not written. The end of a term writes
+// nothing, so a lost lease leaves every status as it is. If another writer keeps changing the same
+// status, the waits between writes grow.
 import { Registry } from "prom-client";
 import {
   type StatusRule,
@@ -38,8 +38,8 @@ export interface StatusWriterOptions extends Pick<Environment, "clock" | "timers
   readonly className: StatusRule["className"];
   readonly addresses: readonly LoadBalancerAddress[];
   /**
-   * Resolves when the proxy routes by this Ingress: whoever sees the address may come at once, and
-   * must not find a 404 there. Nothing is waited for when absent.
+   * Resolves when the proxy routes by this Ingress: a client that sees the address may come at
+   * once, and must not get a 404. Nothing is waited for when absent.
    */
   readonly untilRouted?: (ingress: Ingress, signal: AbortSignal) => Promise<void>;
   readonly metrics?: Registry;
@@ -65,7 +65,7 @@ const lookAgainMs = 20;
  */
 export const rewriteAfterMs = 5_000;
 
-/** Somebody who always writes something else is answered after twice as long each time, up to this. */
+/** Each time another writer changes the status, the wait doubles, up to this. */
 const rewriteAfterMaxMs = 300_000;
 
 export class StatusWriter {
@@ -173,7 +173,7 @@ interface Written {
   readonly restMs: number;
 }
 
-/** What did not last for long after its rest was over is left for longer. */
+/** A status that was changed again soon after its rest gets a longer rest. */
 function restAfter(before: Written | undefined, sinceMs = Infinity): number {
   if (before === undefined || sinceMs >= 2 * before.restMs) return rewriteAfterMs;
   return Math.min(2 * before.restMs, rewriteAfterMaxMs);

@@ -16,7 +16,7 @@ export function isLoopback(address: string): boolean {
   return loopback.test(address);
 }
 
-/** What a listener bound to all addresses is found by. */
+/** The key of a listener bound to all addresses. */
 export const anyAddress = "*";
 
 /** The key of a listener on its machine. */

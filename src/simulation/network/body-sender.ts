@@ -1,12 +1,13 @@
-// The sending end of a body. What the receiver has not taken is limited by a window; the rest waits
-// here. So a slow reader costs its writer memory, which `pendingBytes` shows, as with real sockets.
+// The sending end of a body. A window limits the data that the receiver has not taken; the rest
+// waits here. So a slow reader costs its writer memory, which `pendingBytes` shows, as with real
+// sockets.
 import type { Frame } from "./frame.ts";
 import type { Link } from "./link.ts";
 
 /** Sent but not taken, at most; about what a kernel buffers for one connection. */
 const windowBytes = 256 * 1024;
 
-/** What one read from a real socket gives at most. */
+/** The maximum of one read from a real socket. */
 const maxChunkBytes = 64 * 1024;
 
 /** `drained()` resolves at or below this, as Node's streams do by default. */
@@ -70,14 +71,14 @@ export class BodySender {
     for (const wake of this.#drainWaiters.splice(0)) wake();
   }
 
-  /** The exchange is over: what waits is dropped, and writing has no effect. */
+  /** The exchange is over: waiting data is dropped, and writing has no effect. */
   stop(): void {
     const waiters = this.#drainWaiters.splice(0);
     this.discard();
     for (const wake of waiters) wake();
   }
 
-  /** As `stop`, but the program here is dead: nobody is woken. */
+  /** As `stop`, but the program here is dead: no waiter is woken. */
   discard(): void {
     this.#state = "stopped";
     this.#queue.length = 0;

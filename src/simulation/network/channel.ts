@@ -17,7 +17,7 @@ export interface ChannelOptions {
   /** Of the exchange, for the trace; negative for the answers. */
   readonly id: number;
   readonly receive: (frame: Frame) => void;
-  /** Called when an opening is held because nobody answers. */
+  /** Called when an opening is held because there is no answer. */
   readonly onOpeningHeld?: () => void;
 }
 
@@ -55,7 +55,7 @@ export class Channel {
     return this.#held;
   }
 
-  /** What is sent now would be held when it arrives. */
+  /** Whether data sent now would be held when it arrives. */
   get blocked(): boolean {
     const { link, reverse } = this.#options;
     if (this.#stalled || link.partitioned || link.to.vanished) return true;

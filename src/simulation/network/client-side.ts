@@ -71,7 +71,7 @@ export class ClientSide {
     this.#body.fail(error, { discard: false });
   }
 
-  /** The program here is dead: it is told nothing any more. */
+  /** The program here is dead: it gets no more callbacks. */
   died(): void {
     this.#forgetSignal();
     this.sender.discard();

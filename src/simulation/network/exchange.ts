@@ -23,7 +23,7 @@ export interface ExchangeOptions {
   readonly target: string;
   /** `host:port` the client asked for. */
   readonly peer: string;
-  /** Makes the server's side when the opening has arrived; undefined when nobody listens. */
+  /** Makes the server's side when the opening has arrived; undefined at a closed port. */
   readonly accept: (
     exchange: Exchange,
     opening: Frame & { kind: "open" },
@@ -119,7 +119,7 @@ export class Exchange {
     this.#dispose();
   }
 
-  /** As `clientLeft`, but the program is dead and must not be told anything. */
+  /** As `clientLeft`, but the program is dead and must get no callback. */
   clientDied(end: ProcessEnd): void {
     if (this.#clientOver) return;
     this.#endClient();

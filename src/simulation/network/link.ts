@@ -21,7 +21,7 @@ export interface NetworkNode {
   vanished: boolean;
 }
 
-/** One chunk in so many is cut in two, so that nobody relies on chunks arriving as written. */
+/** One chunk in so many is cut in two, so that no code relies on chunks arriving as written. */
 const splitOneIn = 16;
 
 export class Link {

@@ -1,5 +1,5 @@
-// The network as one simulated process has it: what `Environment.network` is in a simulation. When
-// the process ends, its listeners close and its exchanges break, and it is told nothing any more.
+// The network of one simulated process: `Environment.network` in a simulation. When the process
+// ends, its listeners close and its exchanges break, and it gets no more callbacks.
 import type { Log } from "../../environment/log.ts";
 import {
   type ExchangeHandler,

@@ -26,7 +26,7 @@ export class SimulatedListener implements Listener {
     port: number;
     handler: ExchangeHandler;
     log: Log;
-    /** Called once: nobody finds the listener from here on. */
+    /** Called once: the listener cannot be found from here on. */
     onStopAccepting: () => void;
     onClose: () => void;
   }) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { boundsText, compare } from "./comparison.ts";
+import { boundsText, compare } from "./view.ts";
 
 test.each([
   [12_954, { from: 12_954, to: 12_954 }, "inside", "the same"],

@@ -1,6 +1,5 @@
-// Prints nginx's access log. nginx writes to a short file, which is followed here: however slowly
-// standard output is read, no request waits for it. Lines that a slow reader leaves no room for are
-// dropped, counted and reported.
+// Prints nginx's access log. nginx writes to a short file, so that no request waits for a slow
+// reader of standard output. Lines for which there is no room are dropped, counted and reported.
 import type { Counter } from "prom-client";
 import { lineBytesMax } from "../../../access-log/access-log-parser.ts";
 import { AccessLogFileError, followFile } from "../../../access-log/file-chunks.ts";
@@ -19,10 +18,10 @@ export interface AccessLogOutputOptions
 /** A second of lines at the highest rate (proxy/lua/lockstep/access_log.lua). */
 export const pendingMaxBytes = 1024 * 1024;
 
-/** A reader that stays slow is reported this often. */
+/** Interval of reports about a slow reader. */
 const reportEveryMs = 10_000;
 
-/** A file that cannot be read is tried again this much later. */
+/** Wait before an unreadable file is tried again. */
 const retryMs = 5_000;
 
 const newline = 0x0a;
@@ -30,9 +29,9 @@ const newline = 0x0a;
 export class AccessLogOutput {
   readonly #options: AccessLogOutputOptions;
   #from: "start" | "end";
-  /** The beginning of a line whose end has not been written yet. */
+  /** The start of an unfinished line. */
   #rest: Buffer = Buffer.alloc(0);
-  /** Lines that were dropped since the last report. */
+  /** Lines dropped since the last report. */
   #dropped = 0;
   #reportedAt: MonotonicMs | undefined;
 
@@ -41,13 +40,13 @@ export class AccessLogOutput {
     this.#from = from;
   }
 
-  /** The lines that are in the file now were printed by an earlier run, or belong to it. */
+  /** Lines that are already in the file belong to an earlier run. */
   static async open(options: AccessLogOutputOptions): Promise<AccessLogOutput> {
     const isNew = (await options.files.size(options.path)) === undefined;
     return new AccessLogOutput(options, isNew ? "start" : "end");
   }
 
-  /** Until the signal aborts. A log that cannot be read never ends the ingress. */
+  /** Runs until the signal aborts. An unreadable log never ends the ingress. */
   async run(signal: AbortSignal): Promise<void> {
     const { files, timers, path, log } = this.#options;
     while (!signal.aborted) {
@@ -70,11 +69,11 @@ export class AccessLogOutput {
     const end = bytes.lastIndexOf(newline) + 1;
     this.#print(bytes.subarray(0, end));
     const rest = bytes.subarray(end);
-    // Longer than any line of nginx: rubbish, which must not fill the memory.
+    // Longer than any line of nginx, so it is dropped to save memory.
     this.#rest = rest.length > lineBytesMax ? Buffer.alloc(0) : rest;
   }
 
-  /** Whole lines, or a newline alone where the file begins anew. */
+  /** Whole lines, or a single newline at the start of a new file. */
   #print(lines: Buffer): void {
     if (lines.length <= 1) return;
     const { terminal } = this.#options;

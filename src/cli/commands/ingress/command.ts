@@ -1,16 +1,13 @@
-// `lockstep ingress`: routes traffic to the services of one or more clusters by what is true now, and
-// answers questions about a running one.
+// `lockstep ingress`: flags and help. The flags come from the table in settings.ts.
 import { resolve as absolute } from "node:path";
 import { Command } from "commander";
 import type { CommandContext, ExitCode } from "../../command.ts";
 import { helpText } from "../../help-text.ts";
-import { ConfigSource } from "./config-source.ts";
-import { endpointsCommand } from "./endpoints.ts";
-import { explainCommand } from "./explain.ts";
-import { ingressSettings } from "./ingress-settings.ts";
-import { leadershipHelp } from "./leadership-config.ts";
+import { ConfigSource } from "./config.ts";
+import { endpointsCommand, explainCommand } from "./questions.ts";
 import { runIngress } from "./run.ts";
-import { addSettingFlags, flagTexts } from "./setting-flags.ts";
+import { addSettingFlags, flagTexts } from "./setting.ts";
+import { ingressSettings, leadershipHelp, settingGroups } from "./settings.ts";
 
 interface OwnFlags {
   readonly config?: string;
@@ -36,7 +33,7 @@ becomes unready, waits for --drain-delay, lets nginx finish its requests and end
 
 Only one Lockstep can use a prefix; a second start is refused. With --take-over the second one first
 computes its routes, then the first one ends and nginx continues. A start with another class or other
-contexts than the saved state is refused too, unless --replace-state is given.
+contexts than the saved state is refused too; --replace-state allows it.
 
 A config file has a field for every flag; flags override the file. --print-config shows the result.
 Changes to fields marked "live" take effect without a restart.
@@ -47,8 +44,8 @@ error; lockstep blame can read both together. SIGUSR1 makes nginx reopen its log
 rotation.
 
 --shadow only reads: it serves nothing and writes nothing. It reports how long the EndpointSlices
-were behind the pods, that is, the requests your current ingress could have saved. Use --class with
-the class of that ingress.
+were behind the pods. In that time an ingress that follows the slices sends requests to pods that are
+gone. Use --class with the class of your current ingress.
 
 On http://127.0.0.1:<status-port>:
   /healthz              the process is alive
@@ -76,13 +73,14 @@ Examples:
 
 export function ingressCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const command = new Command("ingress")
-    .description("route traffic to the services of one or more clusters, following the pods")
+    .description("route traffic to the pods of services in one or more clusters")
+    .optionsGroup("Configuration:")
     .option(
       "--config <file>",
       "YAML file with a field for every flag below; read again when it changes",
     )
     .option("--print-config", "print every setting and its origin, then exit");
-  addSettingFlags(command, ingressSettings)
+  addSettingFlags(command, ingressSettings, settingGroups)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: OwnFlags) => done(await run(context, command, flags)));
   command.addCommand(explainCommand(context, done));

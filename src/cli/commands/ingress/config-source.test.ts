@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Environment } from "../../../environment/environment.ts";
 import { simulate } from "../../../simulation/simulation.ts";
-import { ConfigSource, lookEveryMs } from "./config-source.ts";
+import { ConfigSource, lookEveryMs } from "./config.ts";
 
 const path = "/lockstep.yaml";
 

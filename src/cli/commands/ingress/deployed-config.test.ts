@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import { isRecord, recordAt } from "../../../kube/kinds/fields.ts";
-import { readConfigFile } from "./config-file.ts";
-import { EffectiveConfig } from "./effective-config.ts";
-import { ingressSettings } from "./ingress-settings.ts";
+import { EffectiveConfig, readConfigFile } from "./config.ts";
+import { ingressSettings } from "./settings.ts";
 
 const file = new URL("../../../../deploy/ingress/ingress.yaml", import.meta.url);
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fixedAccess } from "../../../kube/credentials/credentials.ts";
 import { simulate } from "../../../simulation/simulation.ts";
-import { warnOfSameClusters } from "./ingress-clusters.ts";
+import { warnOfSameClusters } from "./run.ts";
 
 test.each<[string, readonly string[], readonly string[]]>([
   [

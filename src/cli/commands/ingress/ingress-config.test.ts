@@ -1,9 +1,8 @@
 import { Command } from "commander";
 import { expect, test } from "vitest";
-import { readConfigFile } from "./config-file.ts";
-import { EffectiveConfig } from "./effective-config.ts";
-import { ingressSettings } from "./ingress-settings.ts";
-import { addSettingFlags, flagTexts } from "./setting-flags.ts";
+import { EffectiveConfig, readConfigFile } from "./config.ts";
+import { addSettingFlags, flagTexts } from "./setting.ts";
+import { ingressSettings } from "./settings.ts";
 
 function flags(...args: readonly string[]) {
   const command = addSettingFlags(new Command("ingress").exitOverride(), ingressSettings);
@@ -70,7 +69,7 @@ test("everything that is wrong in a file is said, with its place and what would 
       "lockstep.yaml:3:15: followSlices: it must be true or false.",
       "lockstep.yaml:5:8: class: it must be a single value.",
       'lockstep.yaml:6:13: drainDelay cannot be "5". ' +
-        "It must be a time such as 500ms, 5s or 1m30s, up to 1h.",
+        "It must be a duration such as 500ms, 5s or 1m30s, up to 1h.",
       'lockstep.yaml:7:1: there is no field "ingress-class"; did you mean "class"?',
       expect.stringMatching(/^lockstep\.yaml:8:1: there is no field "frobnicate"; there are kube/),
     ],

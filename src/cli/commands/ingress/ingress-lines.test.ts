@@ -2,9 +2,8 @@ import { expect, test } from "vitest";
 import type { WallMs } from "../../../environment/clock.ts";
 import type { ReportedEndpoint } from "../../../ingress/service-report.ts";
 import type { ShadowSummary } from "../../../ingress/shadow-report.ts";
-import { endpointLines } from "./endpoint-lines.ts";
-import { askedAddress } from "./explain.ts";
-import { nothingSeenLines, shadowLines } from "./shadow-lines.ts";
+import { askedAddress } from "./questions.ts";
+import { endpointLines, nothingSeenLines, shadowLines } from "./view.ts";
 
 const plain = { colours: false, columns: 100 };
 

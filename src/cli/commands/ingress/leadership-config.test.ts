@@ -1,10 +1,9 @@
 import { Command } from "commander";
 import { expect, test } from "vitest";
 import { simulate } from "../../../simulation/simulation.ts";
-import { EffectiveConfig } from "./effective-config.ts";
-import { ingressSettings } from "./ingress-settings.ts";
-import { leadershipOf } from "./leadership-config.ts";
-import { addSettingFlags, flagTexts } from "./setting-flags.ts";
+import { EffectiveConfig } from "./config.ts";
+import { addSettingFlags, flagTexts } from "./setting.ts";
+import { ingressSettings, leadershipOf } from "./settings.ts";
 
 const inPod = { POD_NAME: "lockstep-1", POD_NAMESPACE: "edge", POD_UID: "uid-1" };
 
@@ -78,7 +77,7 @@ test("locks and the Lease are named by what kubectl calls them", async () => {
 
 test.each([
   [["--publish-address", "192.0.2.300"], "It must be an IP address or a host name in lower case."],
-  [["--lease", "mine"], "It must be namespace/name."],
+  [["--lease", "mine"], "It must be namespace/name, such as shop/web."],
   [
     ["--watch-lock", "secret/a/b"],
     "It must be kind/namespace/name, with lease, configmap or endpoints as its kind.",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { UsageError } from "../../command.ts";
-import { nginxFolder } from "./nginx-folder.ts";
+import { nginxFolder } from "./run.ts";
 
 const user = { isRoot: false, variables: { HOME: "/home/ann" } };
 

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { ReportedEndpoint } from "../../../ingress/service-report.ts";
-import { reportLines } from "./endpoints.ts";
-import { explanationText } from "./explain.ts";
+import { explanationText, reportLines } from "./questions.ts";
 
 const plain = { colours: false, columns: 100 };
 const clear = "\u001b[2J\u009b1m\u202e";

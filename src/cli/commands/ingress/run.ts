@@ -1,30 +1,38 @@
-// A run of `lockstep ingress` from its settings to its end: the replica is started, follows the config
-// file, and is drained when it is asked to stop.
+// Runs `lockstep ingress`: starts the replica, follows the config file, and drains the replica
+// before it stops.
+
+import { resolve as absolute } from "node:path";
 import type { Environment } from "../../../environment/environment.ts";
+import type { Processes } from "../../../environment/processes.ts";
 import { ingressMetrics } from "../../../ingress/ingress-metrics.ts";
 import { IngressReplica } from "../../../ingress/ingress-replica.ts";
-import { readRemembered } from "../../../ingress/nginx-side.ts";
+import { readRemembered } from "../../../ingress/nginx-output.ts";
 import type { Readiness } from "../../../ingress/readiness.ts";
-import { isInCluster } from "../../../kube/credentials/credentials-in-cluster.ts";
+import type { ClusterAccess } from "../../../kube/credentials/credentials.ts";
+import { inClusterAccess, isInCluster } from "../../../kube/credentials/credentials-in-cluster.ts";
+import { kubeconfigAccess } from "../../../kube/credentials/credentials-kubeconfig.ts";
 import { accessLogPathOf } from "../../../outputs/nginx/nginx-logs.ts";
 import type { ListenAddress } from "../../../outputs/nginx/nginx-servers.ts";
 import { ownerText } from "../../../outputs/nginx/prefix-owner.ts";
-import { aborted, type CommandContext, type ExitCode } from "../../command.ts";
+import { aborted, type CommandContext, type ExitCode, UsageError } from "../../command.ts";
+import { sameClusters } from "../../same-clusters.ts";
 import { namingPortFlags, type PortFlag } from "../../taken-port.ts";
 import { AccessLogOutput } from "./access-log-output.ts";
-import type { ConfigSource } from "./config-source.ts";
-import { greetingLines, stoppingLine } from "./greeting.ts";
-import { type IngressClusters, ingressClusters, warnOfSameClusters } from "./ingress-clusters.ts";
-import type { IngressConfig } from "./ingress-settings.ts";
-import { leadershipOf } from "./leadership-config.ts";
-import { nginxFolder } from "./nginx-folder.ts";
-import { sayWhenReady } from "./ready-lines.ts";
-import { nothingSeenLines, shadowLines } from "./shadow-lines.ts";
+import type { ConfigSource } from "./config.ts";
+import type { IngressConfig } from "./settings.ts";
+import { leadershipOf } from "./settings.ts";
+import {
+  greetingLines,
+  nothingSeenLines,
+  sayWhenReady,
+  shadowLines,
+  stoppingLine,
+} from "./view.ts";
 
-/** Long enough for load balancers and kube-proxy to have looked at /readyz. */
+/** Enough time for load balancers and kube-proxy to read /readyz. */
 const drainDelayInPodMs = 5_000;
 
-/** How often a shadow says what it has seen. */
+/** Interval of the log lines of a shadow. */
 const shadowSummaryEveryMs = 60_000;
 
 export async function runIngress(context: CommandContext, source: ConfigSource): Promise<ExitCode> {
@@ -54,7 +62,7 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
     await Promise.all(beside);
   } finally {
     running.abort(new Error("the ingress is stopping"));
-    // Whoever has taken charge of nginx wants it to go on.
+    // The Lockstep that took over still needs nginx.
     const keepNginx = config.keepNginx || replica.superseded.aborted;
     await replica.stop({ keepNginx, drainMs: config.drainTimeoutMs });
   }
@@ -75,7 +83,10 @@ export async function runIngress(context: CommandContext, source: ConfigSource):
   return 1;
 }
 
-/** Undefined unless lines are to be printed. Comes before the start of nginx, to print its first. */
+/**
+ * Undefined without --access-log stdout. Must be opened before nginx starts, to print its first
+ * line.
+ */
 async function accessLogOutput(
   { environment, terminal }: CommandContext,
   config: IngressConfig,
@@ -91,7 +102,7 @@ async function accessLogOutput(
   });
 }
 
-/** What a shadow was kept from looking at; undefined when there was something to see. */
+/** Why a shadow saw nothing; undefined when it saw something. */
 function whyNothingSeen({ loop, readiness }: IngressReplica, className: string) {
   if (!loop.isReady) return readiness;
   if (loop.decisions.truths.size > 0) return undefined;
@@ -113,10 +124,10 @@ async function replicaOf(
     clusters,
     access,
     className,
-    // A shadow writes nothing; it may look for ghosts.
+    // A shadow writes nothing, but it may look for ghosts.
     leadership: shadow ? { watchedLocks: leadership.watchedLocks } : leadership,
     ...config.nginx,
-    // Somebody else serves the class that a shadow looks at; it takes nothing from them.
+    // Another controller serves the class that a shadow observes.
     routing: { ...config.routing, ofAnyController: shadow },
     defaultCertificate: config.defaultCertificate,
     policy: config.policy,
@@ -132,14 +143,14 @@ async function replicaOf(
   });
 }
 
-/** What the config file says may change while it runs. */
+/** Applies the live settings. */
 function adapt(context: CommandContext, replica: IngressReplica, config: IngressConfig): void {
   context.setLogLevel?.(config.logLevel);
   replica.setPolicy(config.policy);
   replica.setFreshness(config.freshness);
 }
 
-/** From now on unready, and serving for a little longer, so that nobody is sent here any more. */
+/** Becomes unready, but serves for some time, until clients use other replicas. */
 async function drain(
   { environment, terminal }: CommandContext,
   config: IngressConfig,
@@ -193,4 +204,73 @@ function listenAddresses(config: IngressConfig): readonly ListenAddress[] {
       ...(grpcPort === undefined ? [] : [{ ...shared, port: grpcPort, http2: true }]),
     ];
   });
+}
+
+/**
+ * The folder of nginx without --prefix. If root starts nginx, its workers are another user and
+ * cannot enter root's home.
+ */
+export function nginxFolder(
+  { isRoot, variables }: Pick<Processes, "isRoot" | "variables">,
+  { prefix, httpPort }: Pick<IngressConfig, "prefix" | "httpPort">,
+): string {
+  if (prefix !== undefined) return absolute(prefix);
+  if (isRoot) return `/var/lib/lockstep/ingress-${httpPort}`;
+  const home = variables["HOME"] ?? "";
+  if (home === "") {
+    throw new UsageError("HOME is not set: give a folder for nginx with --prefix");
+  }
+  return `${home}/.lockstep/ingress-${httpPort}`;
+}
+
+interface IngressClusters {
+  readonly clusters: readonly ClusterAccess[];
+  readonly access: ClusterAccess;
+  /** This process is a pod of the access cluster. */
+  readonly isOwnCluster: boolean;
+}
+
+/** The given contexts; in a pod its own cluster; else the current context. */
+async function ingressClusters(
+  environment: Environment,
+  { kubeconfig, contexts, accessContext }: IngressConfig,
+): Promise<IngressClusters> {
+  const isAsked = kubeconfig !== undefined || contexts.length > 0 || accessContext !== undefined;
+  if (!isAsked && isInCluster(environment.processes)) {
+    const access = inClusterAccess(environment);
+    return { clusters: [access], access, isOwnCluster: true };
+  }
+  const first = accessContext === undefined ? [] : [accessContext];
+  const names = [...new Set([...first, ...contexts])];
+  const accesses = await kubeconfigAccess({
+    ...environment,
+    path: kubeconfig,
+    contexts: names.length === 0 ? "current" : names,
+  });
+  // The access context comes first; its default is the first --context.
+  const [access] = accesses;
+  if (access === undefined) throw new UsageError("the kubeconfig has no cluster to watch");
+  const wanted = new Set(contexts.length === 0 ? [access.name] : contexts);
+  const clusters = accesses.filter(({ name }) => wanted.has(name));
+  return { clusters, access, isOwnCluster: false };
+}
+
+/**
+ * Logs a warning for two contexts of one cluster. Both are used, because an ingress that does not
+ * start would be worse.
+ */
+export async function warnOfSameClusters(
+  environment: Environment,
+  { clusters }: Pick<IngressClusters, "clusters">,
+  signal: AbortSignal,
+): Promise<void> {
+  const contexts = clusters.map((access) => ({ name: access.name, access }));
+  const options = { ...environment, userAgent: "lockstep-ingress", signal };
+  for (const { name, first, why } of await sameClusters(contexts, options)) {
+    environment.log.warn(
+      `contexts ${first} and ${name} are the same cluster, so each endpoint is counted ` +
+        "twice: give only one of them",
+      { why },
+    );
+  }
 }

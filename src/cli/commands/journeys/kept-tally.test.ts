@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { change, uncoloured } from "../../../../tests/cli/watched-changes.ts";
-import { KeptTally } from "./kept-tally.ts";
+import { KeptTally } from "./view.ts";
 
 test("in few columns joins stand below leaves", () => {
   const tally = new KeptTally();

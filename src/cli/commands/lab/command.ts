@@ -1,29 +1,14 @@
-// `lockstep lab`: runs embedded clusters until stopped, and hands out a kubeconfig for them.
-import { webcrypto } from "node:crypto";
-import { resolve as absolute } from "node:path";
+// `lockstep lab`: flags and help.
 import { Command, Option } from "commander";
-import { labVersionOf } from "../../../lab/cluster-server.ts";
 import { defaultProfile } from "../../../lab/cluster-servers.ts";
-import {
-  type ControllerFlags,
-  controllerFlags,
-  readFlags,
-} from "../../../lab/controllers/flags.ts";
-import { kubeconfig } from "../../../lab/kubeconfig.ts";
-import { type Lab, startLab } from "../../../lab/lab.ts";
-import { type ProfileName, profileNamed, profileNames } from "../../../lab/versions/profiles.ts";
-import { aborted, type CommandContext, type ExitCode, UsageError } from "../../command.ts";
+import { type ProfileName, profileNames } from "../../../lab/versions/profiles.ts";
+import type { CommandContext, ExitCode } from "../../command.ts";
+import { anyText, filePath, listOf, wholeNumber } from "../../flags.ts";
 import { helpText } from "../../help-text.ts";
-import { makeRunFolder } from "../../run-folder.ts";
-import { namingPortFlags, type PortFlag } from "../../taken-port.ts";
-import { paintFor } from "../../terminal/paint.ts";
-import { wholeNumber } from "../../whole-number.ts";
-import { labApiserverCommand } from "./apiserver.ts";
-import { firstSteps } from "./first-steps.ts";
-import { refuseKubeconfigFile, writeKubeconfigFile } from "./kubeconfig-file.ts";
-import { type OpenStore, openStore, parseStore, type StoreChoice } from "./store.ts";
+import { runLab, runLabApiserver } from "./run.ts";
+import { parseStore, type StoreChoice } from "./store.ts";
 
-interface LabFlags {
+export interface LabFlags {
   readonly clusters: number;
   readonly apiservers: number;
   readonly nodes: number;
@@ -37,10 +22,13 @@ interface LabFlags {
   readonly json: boolean;
 }
 
-/** More would be a mistake at a keyboard, and each is a server with its caches. */
+/** Each one is a server with caches; a higher number is a mistake at the keyboard. */
 const maxClusters = 50;
+
 const maxApiservers = 9;
+
 const maxNodes = 100;
+
 const maxControllerManagers = 3;
 
 const epilogue = `
@@ -51,11 +39,10 @@ images echo-basic and ingressconformance/echoserver answer like the echo server 
 suites, so that these suites can run here.
 
 The control plane is in kube-system. Its pods show their flags and the address of the metrics; kubectl
-logs shows logs in the format of the chosen version. Supported are the kinds around endpoints and
-access, and CustomResourceDefinitions (see kubectl api-resources). StatefulSets, Jobs and volumes are
-not supported. DaemonSets and ReplicationControllers can be listed but not created. Init containers
+logs shows logs in the format of the chosen version. kubectl api-resources lists the supported kinds;
+CustomResourceDefinitions add others. StatefulSets, Jobs and volumes are not supported. DaemonSets and ReplicationControllers can be listed but not created. Init containers
 are not run. The kubeconfig has one context per API server: lab-1 is the first cluster,
-lab-1-server-2 its second server. All data is in this process and is lost when it stops.
+lab-1-server-2 its second server. Without --store all data is in memory and is lost at the end.
 
 With several API servers, each has its own address in 127.0.0.0/8 and all have the same port. The
 endpoints of the Service kubernetes list these addresses as the chosen version does: with leases, or
@@ -92,14 +79,16 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
     .description("run embedded Kubernetes clusters for kubectl, until stopped")
     .usage("[options]")
     .addCommand(labApiserverCommand(context, done), { hidden: true })
+    .optionsGroup("Size:")
     .option("--clusters <n>", "number of clusters", wholeNumber(1, maxClusters), 1)
     .option("--apiservers <n>", "API servers per cluster", wholeNumber(1, maxApiservers), 1)
+    .option("--nodes <n>", "nodes per cluster", wholeNumber(0, maxNodes), 2)
     .addOption(
       new Option("--store <where>", "storage of the objects: memory, etcd or etcd=URL")
         .argParser(parseStore)
         .default({ type: "memory" }, "memory"),
     )
-    .option("--nodes <n>", "nodes per cluster", wholeNumber(0, maxNodes), 2)
+    .optionsGroup("Controllers:")
     .addOption(
       new Option(
         "--kube-version <version>",
@@ -116,12 +105,14 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
     )
     .addOption(
       new Option("--controller-flag <name=value>", "flag of kube-controller-manager; repeatable")
-        .argParser((word: string, words: readonly string[]) => [...words, word])
+        .argParser(listOf(anyText))
         .default([], "none"),
     )
+    .optionsGroup("Addresses and output:")
     .option(
       "--kubeconfig <file>",
       "write the kubeconfig to this new file; removed at the end (- for standard output)",
+      (text) => (text === "-" ? text : filePath(text)),
     )
     .option(
       "--host <address>",
@@ -130,154 +121,15 @@ export function labCommand(context: CommandContext, done: (code: ExitCode) => vo
     .option("--port <n>", "first port; 0: any free ports", wholeNumber(0, 65_000), 0)
     .option("--json", "print addresses as one JSON object", false)
     .addHelpText("after", helpText(context, epilogue))
-    .action(async (flags: LabFlags) => done(await runLab(context, withAbsoluteFile(flags))));
+    .action(async (flags: LabFlags) => done(await runLab(context, flags)));
 }
 
-async function runLab(context: CommandContext, flags: LabFlags): Promise<ExitCode> {
-  const { environment, terminal } = context;
-  if (flags.kubeconfig !== undefined && flags.kubeconfig !== "-") {
-    await refuseKubeconfigFile(environment, flags.kubeconfig);
-  }
-  const controllerFlagsGiven = flagsOf(flags);
-  const { folder, cleaned } = await makeRunFolder(environment, "lab");
-  try {
-    if (cleaned !== undefined) terminal.writeError(`${paintFor(terminal).late("!")} ${cleaned}\n`);
-    await runInFolder(context, flags, controllerFlagsGiven, folder);
-  } finally {
-    await environment.files.remove(folder);
-  }
-  return 0;
-}
-
-async function runInFolder(
-  context: CommandContext,
-  flags: LabFlags,
-  controllerFlagsGiven: Partial<ControllerFlags>,
-  folder: string,
-): Promise<void> {
-  const { environment, terminal } = context;
-  const paint = paintFor(terminal);
-  const show = (name: string, url: string, pid: number | undefined): void => {
-    const where = pid === undefined ? url : `${url} (pid ${pid})`;
-    terminal.writeError(`${paint.lockstep("●")} ${name.padEnd(18)} ${paint.secondary(where)}\n`);
-  };
-  const store = await openStore(environment, flags.store, folder, (news) =>
-    terminal.writeError(`${paint.late("!")} ${news}\n`),
-  );
-  try {
-    if (store.etcd !== undefined) show("etcd", store.etcd.url, store.etcd.pid);
-    const { store: _choice, ...size } = flags;
-    const lab = await namingPortFlags(environment, portFlags(flags), () =>
-      startLab({
-        environment,
-        crypto: webcrypto,
-        ...size,
-        profile: flags.kubeVersion,
-        flags: controllerFlagsGiven,
-        firstPort: flags.port,
-        ...(store.options === undefined ? {} : { store: store.options }),
-        onReady: ({ context: name, url, pid }) => show(name, url, pid),
-      }),
+/** `lockstep lab apiserver`: the lab starts one process for each API server of a lab with a store. */
+function labApiserverCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
+  return new Command("apiserver")
+    .description("one API server of a lab with a store, as the lab starts it")
+    .requiredOption("--config <file>", "file that the lab has written for this server")
+    .action(async ({ config }: { readonly config: string }) =>
+      done(await runLabApiserver(context, config)),
     );
-    try {
-      await handedOut(context, flags, lab, { store, folder });
-    } finally {
-      await lab.stop();
-      terminal.writeError("\nThe lab has stopped.\n");
-    }
-  } finally {
-    await store.close();
-  }
-}
-
-/** One for each server. */
-function portFlags({ port, clusters, apiservers }: LabFlags): readonly PortFlag[] {
-  const count = port === 0 ? 0 : clusters * apiservers;
-  return Array.from({ length: count }, (_, index) => ({ flag: "--port", port: port + index }));
-}
-
-/** Until stopped. */
-async function handedOut(
-  context: CommandContext,
-  flags: LabFlags,
-  lab: Lab,
-  { store, folder }: { readonly store: OpenStore; readonly folder: string },
-): Promise<void> {
-  const { path, cleanUp } = await handOut(context, flags, lab, folder);
-  try {
-    const { terminal } = context;
-    terminal.write(flags.json ? asJson(lab, flags, path, store) : welcome(context, flags, path));
-    await aborted(context.stop);
-  } finally {
-    await cleanUp();
-  }
-}
-
-function withAbsoluteFile(flags: LabFlags): LabFlags {
-  if (flags.kubeconfig === undefined || flags.kubeconfig === "-") return flags;
-  return { ...flags, kubeconfig: absolute(flags.kubeconfig) };
-}
-
-/** Puts the kubeconfig where it was asked for; undefined path when it went to standard output. */
-async function handOut(
-  { environment, terminal }: CommandContext,
-  flags: LabFlags,
-  lab: Lab,
-  folder: string,
-) {
-  const text = kubeconfig(lab.contexts);
-  if (flags.kubeconfig === "-") {
-    terminal.write(text);
-    return { path: undefined, cleanUp: async () => undefined };
-  }
-  if (flags.kubeconfig !== undefined) {
-    const path = flags.kubeconfig;
-    // It may have come into being while the lab started.
-    await refuseKubeconfigFile(environment, path);
-    const remove = await writeKubeconfigFile(environment, path, text);
-    terminal.writeError(`Wrote the kubeconfig ${path}; it is removed when the lab stops.\n`);
-    const cleanUp = async (): Promise<void> => {
-      const isRemoved = await remove();
-      const end = isRemoved ? "is removed" : "was changed by another program and stays";
-      terminal.writeError(`\nThe kubeconfig ${path} ${end}.`);
-    };
-    return { path, cleanUp };
-  }
-  const path = `${folder}/kubeconfig`;
-  await environment.files.write(path, text, { mode: 0o600 });
-  return { path, cleanUp: async () => undefined };
-}
-
-function welcome(
-  { environment, terminal }: CommandContext,
-  flags: LabFlags,
-  path: string | undefined,
-): string {
-  if (path === undefined) return "";
-  const version = labVersionOf(flags.kubeVersion);
-  const head = `The lab is running (Kubernetes API ${version}). Ctrl-C stops it.`;
-  return `\n${paintFor(terminal).strong(head)}\n\n${firstSteps({ ...environment, ...flags, path })}\n`;
-}
-
-function asJson(
-  { servers }: Lab,
-  { kubeVersion }: LabFlags,
-  path: string | undefined,
-  { etcd }: OpenStore,
-): string {
-  const gitVersion = labVersionOf(kubeVersion);
-  const own = etcd === undefined ? {} : { etcd: { url: etcd.url, pid: etcd.pid } };
-  return `${JSON.stringify({ gitVersion, kubeconfig: path ?? null, servers, ...own })}\n`;
-}
-
-/** Refused before anything is started, by what the version has. */
-function flagsOf({ kubeVersion, controllerFlag }: LabFlags): Partial<ControllerFlags> {
-  try {
-    const flags = readFlags(controllerFlag);
-    controllerFlags(profileNamed(kubeVersion), flags);
-    return flags;
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    throw new UsageError(`--controller-flag: ${error.message}`);
-  }
 }

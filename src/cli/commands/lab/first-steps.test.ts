@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { firstSteps } from "./first-steps.ts";
+import { firstSteps } from "./view.ts";
 
 const processes = { self: ["node", "/bin/kubectl-lockstep"], variables: {} } as const;
 

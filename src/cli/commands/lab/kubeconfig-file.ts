@@ -1,6 +1,6 @@
-// The file that a lab hands its kubeconfig out in. It is looked at before anything is started: a lab
-// that cannot hand out its addresses is of no use. A file is replaced or removed only where a lab has
-// made it and nobody has changed it: its first lines name the process, and the digest of the rest.
+// The kubeconfig file of a lab. It is checked before anything starts. A file is replaced or removed
+// only if a lab wrote it and nothing changed it: its first lines have the process and the digest of
+// the rest.
 import { createHash } from "node:crypto";
 import { basename, dirname } from "node:path";
 import type { Environment } from "../../../environment/environment.ts";
@@ -12,7 +12,7 @@ type Pieces = Pick<Environment, "files"> & {
   readonly processes: Pick<Processes, "pid" | "isAlive">;
 };
 
-/** Rejects with a `UsageError` when the file is not ours to replace, or cannot be written. */
+/** Rejects with a `UsageError` if the file is not from a lab, or cannot be written. */
 export async function refuseKubeconfigFile({ files, processes }: Pieces, path: string) {
   try {
     refuseForeignFile(processes, path, await contentOf(files, path));
@@ -23,7 +23,9 @@ export async function refuseKubeconfigFile({ files, processes }: Pieces, path: s
   }
 }
 
-/** Gives what removes it, which gives false and leaves the file where it was changed meanwhile. */
+/**
+ * Returns the function that removes the file. It returns false and keeps a file that was changed.
+ */
 export async function writeKubeconfigFile(
   { files, processes }: Pieces,
   path: string,
@@ -72,7 +74,7 @@ function refuseForeignFile(
   );
 }
 
-/** A file is written beside its name first, so it can be written where that can. */
+/** A file is first written under another name in its folder, so the folder must be writable. */
 async function tryBeside(files: Files, path: string): Promise<void> {
   const folder = dirname(path);
   if ((await files.kind(folder)) === undefined) {
@@ -87,7 +89,7 @@ function unwritable(path: string, reason: string, cause?: Error): UsageError {
   return new UsageError(`the kubeconfig cannot be written to ${path}: ${reason}`, { cause });
 }
 
-/** The system's words, without the name of the file that it was tried with. */
+/** The error of the system without the name of the trial file. */
 function reasonOf({ cause, message }: FilesError): string {
   return cause instanceof Error ? cause.message.replace(/, \w+(?: '.*)?$/s, "") : message;
 }

@@ -1,6 +1,4 @@
-// What may be said after `--store`.
 import { expect, it } from "vitest";
-import { UsageError } from "../../command.ts";
 import { parseStore } from "./store.ts";
 
 it("takes memory, an etcd of the lab's own, or the addresses of one", () => {
@@ -17,6 +15,6 @@ it("takes memory, an etcd of the lab's own, or the addresses of one", () => {
 it.each(["", "disk", "etcd=", "etcd=127.0.0.1:2379", "etcd=https://a:1", "etcd=http://a:1/v3"])(
   "refuses %j",
   (word) => {
-    expect(() => parseStore(word)).toThrow(UsageError);
+    expect(() => parseStore(word)).toThrow("It must be memory, etcd, or etcd=http://HOST:PORT");
   },
 );

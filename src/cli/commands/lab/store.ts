@@ -1,16 +1,16 @@
-// `--store` of `lockstep lab`: what it means, and the etcd and the folder that come with it.
-
+// `--store` of `lockstep lab`: objects in memory, in an etcd of the lab, or in a running etcd.
 import { EtcdStorage } from "../../../apiserver/storage/etcd/etcd-storage.ts";
 import { StorageTimeoutError } from "../../../apiserver/storage/storage.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { LabOptions } from "../../../lab/lab.ts";
 import { EtcdMissingError, startEtcd } from "../../../lab/processes/etcd-process.ts";
 import { UsageError } from "../../command.ts";
+import { refuse } from "../../flags.ts";
 import { errorsOnly } from "../../quiet-log.ts";
 
 export type StoreChoice =
   | { readonly type: "memory" }
-  /** Started and kept by the lab. */
+  /** Started and stopped by the lab. */
   | { readonly type: "own etcd" }
   | { readonly type: "etcd"; readonly endpoints: readonly string[] };
 
@@ -29,26 +29,26 @@ export function parseStore(word: string): StoreChoice {
   const [, list = ""] = /^etcd=(.*)$/.exec(word) ?? [];
   const endpoints = list.split(",").map((one) => one.replace(/\/+$/, ""));
   if (endpoints.every(isAddress)) return { type: "etcd", endpoints };
-  throw new UsageError(
-    `--store ${word}: use memory, etcd, or etcd=http://HOST:PORT ` +
-      "(several addresses of one etcd separated by commas)",
+  return refuse(
+    "It must be memory, etcd, or etcd=http://HOST:PORT " +
+      "(several addresses of one etcd separated by commas).",
   );
 }
 
 export async function openStore(
   given: Environment,
   choice: StoreChoice,
-  /** Of this run alone. */
+  /** Used by this run only. */
   folder: string,
   onNews: (news: string) => void,
 ): Promise<OpenStore> {
-  // What a killed server means to each watch is not news beside that it was killed.
+  // A killed server is reported once, not again for each of its watches.
   const environment = { ...given, log: errorsOnly(given.log) };
   if (choice.type === "memory") {
     return { options: undefined, etcd: undefined, close: async () => undefined };
   }
-  if (choice.type === "etcd") await refuseSilent(environment, choice.endpoints);
   if (choice.type === "etcd") {
+    await refuseSilent(environment, choice.endpoints);
     const options = { environment, endpoints: choice.endpoints, folder, onNews };
     return { options, etcd: undefined, close: async () => undefined };
   }
@@ -61,13 +61,12 @@ export async function openStore(
   }
 }
 
-/** Before servers are started that would wait for it. */
+/** Checked before servers start and wait for it. */
 async function refuseSilent(environment: Environment, endpoints: readonly string[]): Promise<void> {
   const storage = new EtcdStorage({ ...environment, endpoints, compactEveryMs: 0 });
   try {
     await storage.check();
   } catch (error) {
-    // That nobody answered in time needs no reason beside it.
     const isSilent = error instanceof StorageTimeoutError;
     const why = isSilent ? "" : ` (${error instanceof Error ? error.message : String(error)})`;
     throw new UsageError(`no etcd answers at ${endpoints.join(", ")}${why}; is it running?`);

@@ -57,11 +57,10 @@ test("before it starts it says what it will list, and then it records", () =>
     expect(code).toBe(0);
     expect(new Set(recorded)).toEqual(new Set(["EndpointSlice", "Pod", "Service"]));
     expect(told).toMatchInlineSnapshot(`
-      "● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
-        requests; then keeps 4 watches open and sends 12 requests a minute to check
-        that the watches are up to date
-        Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE,
-        AKS).
+      "● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes; about 2.3 kB in 4
+        requests. Then keeps 4 watches open and sends 12 requests a minute to check
+        that they are up to date.
+        Lockstep only reads. It also works on managed clusters (EKS, GKE, AKS).
 
       Recording lab-1 to /pods.jsonl. Ctrl-C stops it.
       Stopped; everything was written.
@@ -86,8 +85,7 @@ test("what it may not read is said before it starts, with what blame cannot say 
         node are treated as healthy
         The role in deploy/rbac/observer.yaml has all permissions. With --namespace it
         is needed only in those namespaces.
-        Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE,
-        AKS).
+        Lockstep only reads. It also works on managed clusters (EKS, GKE, AKS).
 
       Recording lab-1-reader to /pods.jsonl. Ctrl-C stops it.
       Stopped. Nothing was recorded: no cluster could be read.
@@ -143,7 +141,7 @@ test("a namespace that may not be read holds up no other, and nodes are recorded
 test("a folder is refused before anything is asked", () =>
   inObserverWorld(async (world) => {
     const recording = lockstepRecord(world, 1_000, "--out", "/tmp");
-    await expect(recording).rejects.toThrow("/tmp is no ordinary file: name another one.");
+    await expect(recording).rejects.toThrow("/tmp is not an ordinary file: give another one.");
   }));
 
 test.each([
@@ -176,8 +174,7 @@ test("a cluster that never answers is said in words, and ends as a failure", () 
     expect({ code, recorded }).toEqual({ code: 1, recorded: [] });
     expect(told).toMatchInlineSnapshot(`
       "✗ lab-1 does not answer, retrying: lab-1: no such host
-        Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE,
-        AKS).
+        Lockstep only reads. It also works on managed clusters (EKS, GKE, AKS).
 
       Recording lab-1 to /pods.jsonl. Ctrl-C stops it.
       lab-1 does not answer; recording starts when it answers.

@@ -1,45 +1,25 @@
-// `lockstep record`: writes down every change of pods and endpoints of clusters to a file that stays
-// small, for `lockstep blame` to read afterwards. It reads only; people leave it running.
-import { resolve as absolute } from "node:path";
-import { Command, InvalidArgumentError, Option } from "commander";
-import { visible } from "../../../decide/routing/shown-text.ts";
-import { FilesError } from "../../../environment/files.ts";
-import { Recorder } from "../../../recording/recorder.ts";
+// `lockstep record`: flags and help.
+import { Command, Option } from "commander";
 import { defaultRecordingBytes, leastRecordingBytes } from "../../../recording/recording-writer.ts";
-import { asUsage } from "../../as-usage.ts";
-import { byteSize } from "../../byte-size.ts";
-import { aborted, type CommandContext, type ExitCode } from "../../command.ts";
+import type { CommandContext, ExitCode } from "../../command.ts";
+import { addContextFlags, byteSize, type ContextFlags, filePath } from "../../flags.ts";
 import { helpText } from "../../help-text.ts";
-import { errorsOnly } from "../../quiet-log.ts";
-import { repeatable } from "../../repeatable.ts";
-import { wholeNumber } from "../../whole-number.ts";
-import { watchedClusters } from "../watch/watch-clusters.ts";
-import { whatComes } from "../watch/what-comes.ts";
-import { anonymizeFile } from "./anonymize-file.ts";
-import { RecordNews } from "./record-news.ts";
-import { endText, isAnythingRead, withCosts } from "./record-notes.ts";
-import { refuseRecording } from "./refused-recording.ts";
+import { anonymizeFile, runRecord } from "./run.ts";
 
-interface RecordFlags {
-  readonly context: readonly string[];
-  readonly allContexts: boolean;
-  readonly kubeconfig?: string;
-  readonly namespace: readonly string[];
-  readonly form: "auto" | "endpointslices" | "endpoints";
+const forms = ["auto", "endpointslices", "endpoints"] as const;
+
+export interface RecordFlags extends ContextFlags {
+  readonly form: (typeof forms)[number];
   readonly out: string;
   readonly anonymize: boolean;
   readonly anonymizeFile?: string;
   readonly maxSize: number;
-  readonly maxQps?: number;
 }
 
-/** What one client may ask of an API server that others need too. */
-const qpsMost = 1_000;
-
 const epilogue = `
-It records pods, services, nodes and EndpointSlices (or Endpoints): names, labels, addresses,
-readiness, deletion and the ends of containers, but no contents. Each change is one line of JSON.
-Required permissions: list and watch of these kinds. Refused kinds are left out and named. At the
+It records pods, services, nodes and EndpointSlices (or Endpoints), but only their names, labels,
+addresses, readiness, deletion and the exits of containers. Each change is one line of JSON. Required
+permissions: list and watch of these kinds. A kind without permission is skipped and reported. At the
 start it prints how much it will list; --namespace and --max-qps reduce the load on a slow server.
 
 The file survives a crash, and a later run continues it. At half of --max-size it is renamed to
@@ -59,95 +39,28 @@ Examples:
   lockstep blame --access-log access.log --recording pods.jsonl`;
 
 export function recordCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
-  return new Command("record")
+  const command = new Command("record")
     .description("save pod and endpoint changes to a file, until stopped")
-    .requiredOption("--out <file>", "file to write; an existing recording is continued")
-    .option(
-      "--context <name>",
-      "context, or name=context; repeatable (default: the current context)",
-      repeatable,
-      [],
-    )
-    .option("--all-contexts", "every cluster in the kubeconfig, by its first context", false)
-    .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
-    .option("--namespace <name>", "only this one; repeatable", repeatable, [])
-    .option("--form <form>", "auto, endpointslices or endpoints", form, "auto")
+    .optionsGroup("The recording:")
+    .requiredOption("--out <file>", "file to write; an existing recording is continued", filePath)
     .addOption(
       new Option("--max-size <bytes>", "maximum size of both files together: 500M, 2G")
         .argParser(byteSize(leastRecordingBytes))
         .default(defaultRecordingBytes, "256M"),
     )
-    .option("--max-qps <n>", "maximum requests a second to each cluster", wholeNumber(1, qpsMost))
     .option("--anonymize", "replace names and addresses", false)
-    .option("--anonymize-file <file>", "anonymize this recording; needs no cluster")
+    .option("--anonymize-file <file>", "anonymize this recording; needs no cluster", filePath)
+    .optionsGroup("The clusters:");
+  return addContextFlags(command)
+    .addOption(
+      new Option("--form <form>", "source of the published endpoints")
+        .choices(forms)
+        .default("auto"),
+    )
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: RecordFlags) => {
-      const { anonymizeFile: from } = flags;
-      if (from === undefined) done(await runRecord(inWords(context), flags));
-      else done(await anonymizeFile(context, { from: absolute(from), to: absolute(flags.out) }));
+      const { anonymizeFile: from, out: to } = flags;
+      if (from === undefined) done(await runRecord(context, flags));
+      else done(await anonymizeFile(context, { from, to }));
     });
-}
-
-/** How it stands with the clusters is said in sentences, so the log need not say it too. */
-function inWords(context: CommandContext): CommandContext {
-  const { environment } = context;
-  return { ...context, environment: { ...environment, log: errorsOnly(environment.log) } };
-}
-
-async function runRecord(context: CommandContext, flags: RecordFlags): Promise<ExitCode> {
-  const { environment, terminal, stop } = context;
-  const path = absolute(flags.out);
-  await refuseRecording(environment, path);
-  const { recorder, leftOut, names, namespaces } = await recorderOf(context, flags, path);
-  const { observer } = recorder;
-  const lines = await whatComes({
-    ...environment,
-    terminal,
-    stop,
-    preview: (signal) => observer.preview(signal),
-    permissions: async (signal) => (await observer.permissions(signal)).map(withCosts),
-    clusters: names.length,
-    leftOut,
-    closing: "Lockstep only reads. It needs nothing else on a managed cluster (EKS, GKE, AKS).",
-  });
-  if (stop.aborted) {
-    terminal.writeError("Stopped before anything was recorded.\n");
-    return 1;
-  }
-  terminal.writeError(`${lines.join("\n")}\n\n`);
-  await asUsage([FilesError], () => recorder.start());
-  terminal.writeError(`Recording ${visible(names.join(", "))} to ${path}. Ctrl-C stops it.\n`);
-  const clusters = () => observer.clusters();
-  const news = new RecordNews({ ...environment, terminal, namespaces, clusters });
-  news.start();
-  try {
-    await aborted(stop);
-  } finally {
-    news.stop();
-    await recorder.stop();
-  }
-  terminal.writeError(`${visible(endText(clusters(), recorder.dropped))}\n`);
-  return isAnythingRead(clusters()) ? 0 : 1;
-}
-
-async function recorderOf({ environment, stop }: CommandContext, flags: RecordFlags, path: string) {
-  const { context: contexts, allContexts, kubeconfig, namespace, form, maxQps } = flags;
-  const asked = { contexts, allContexts, kubeconfig, accessContexts: [] };
-  const { clusters, leftOut } = await watchedClusters(environment, asked, stop);
-  const namespaces = namespace.length === 0 ? undefined : namespace;
-  const recorder = new Recorder({
-    ...environment,
-    clusters: clusters.map((one) => ({ ...one, form })),
-    namespaces,
-    ...(maxQps !== undefined && { maxQps }),
-    path,
-    maxBytes: flags.maxSize,
-    anonymize: flags.anonymize,
-  });
-  return { recorder, leftOut, names: clusters.map(({ cluster }) => cluster), namespaces };
-}
-
-function form(text: string): RecordFlags["form"] {
-  if (text === "auto" || text === "endpointslices" || text === "endpoints") return text;
-  throw new InvalidArgumentError("It must be auto, endpointslices or endpoints.");
 }

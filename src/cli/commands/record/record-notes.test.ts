@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ClusterStatus, ObservedWatchStatus } from "../../../observe/cluster-status.ts";
-import { absentNamespaces, endText, troublesOf } from "./record-notes.ts";
+import { absentNamespaces, endText, troublesOf } from "./view.ts";
 
 const well: ObservedWatchStatus = {
   resource: "pods",

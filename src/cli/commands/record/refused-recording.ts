@@ -1,9 +1,9 @@
-// Refuses a file that cannot become or go on as a recording, before any cluster is asked.
+// Refuses a file that cannot be created or continued as a recording, before any cluster is read.
 import type { Environment } from "../../../environment/environment.ts";
 import { type Files, FilesError, ownerOnly } from "../../../environment/files.ts";
 import { mayRecordTo } from "../../../recording/recording-file.ts";
-import { asUsage } from "../../as-usage.ts";
 import { UsageError } from "../../command.ts";
+import { asUsage } from "../../flags.ts";
 
 /** Rejects with a `UsageError`. Leaves nothing behind. */
 export async function refuseRecording(
@@ -16,15 +16,15 @@ export async function refuseRecording(
 
 async function refuseForeignFile(files: Files, path: string): Promise<void> {
   const kind = await asUsage([FilesError], () => files.kind(path));
-  // A recording that has grown is renamed, which nobody wants of a device or a pipe.
+  // A full recording is renamed, which must not happen to a device or a pipe.
   if (kind === "folder" || kind === "other") {
-    throw new UsageError(`${path} is no ordinary file: name another one.`);
+    throw new UsageError(`${path} is not an ordinary file: give another one.`);
   }
   if (await asUsage([FilesError], () => mayRecordTo(files, path))) return;
-  throw new UsageError(`${path} is no recording: name another file, this one is left as it is.`);
+  throw new UsageError(`${path} is not a recording and is not overwritten: give another file.`);
 }
 
-/** By trying it, so that nobody waits for a cluster's answer to hear of it. */
+/** Tries to write before any cluster is read. */
 async function refuseUnwritable(files: Files, path: string): Promise<void> {
   await asUsage([FilesError], async () => {
     const isAbsent = (await files.kind(path)) === undefined;

@@ -278,7 +278,7 @@ test.each([
   ],
   [
     [...both, "--namespace", "shop", "--all-namespaces"],
-    "use either --all-namespaces or --namespace, not both.",
+    "--all-namespaces and --namespace cannot be used together: remove one of them.",
   ],
   [[...both, "--forget", "lab-2"], "lab-2 is in --from and in --forget: remove one of them."],
 ])("%j is refused in words", (args, message) =>

@@ -1,5 +1,5 @@
-// Whether the story held: what stock suffers, what Lockstep does not, that the cause was named and
-// that the fix worked. Each check can fail, and says what was measured and what the goal was.
+// The checks of `lockstep up`: stock loses requests, Lockstep does not, the cause is found and the
+// fix works. Each check has its measurement and its goal.
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Release, StoryResult } from "./story.ts";
 
@@ -10,16 +10,16 @@ export interface Check {
     | "lockstep-loses-nothing"
     | "cause-named"
     | "fix-works";
-  /** What was measured, as a sentence. */
+  /** The measurement as a sentence. */
   readonly text: string;
   readonly goal: string;
   readonly holds: boolean;
 }
 
-/** A request that is on its way when a pod dies may still meet it; one sent a second later may not. */
+/** A request in progress when a pod dies may still reach it; one sent a second later must not. */
 const deadLongestMs = 1_000;
 
-/** How many times faster changes have to be published with the fix. */
+/** Required speed-up of publishing with the fix. */
 const fasterLeast = 5;
 
 export function checksOf({ throttled, fixed }: StoryResult): readonly Check[] {
@@ -83,7 +83,7 @@ function fixCheck(throttled: Release, fixed: Release | undefined): Check {
     ...check,
     text:
       `with the fix, removed pods leave the Endpoints ${times} times faster: ` +
-      `${durationText(before ?? 0)} → ${durationText(after ?? 0)}`,
+      `${durationText(before ?? 0)} → ${durationText(after ?? 0)} in real time`,
     holds: factor > fasterLeast,
   };
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { MonotonicMs } from "../../../environment/clock.ts";
 import type { HopTime, Journey } from "../../../timeline/journey.ts";
 import type { Hop } from "../../../timeline/witness.ts";
-import { earlyLine, journeyRow, rowsHead } from "./journey-lines.ts";
+import { earlyLine, journeyRow, rowsHead } from "./changes.ts";
 
 function shown(hop: Hop, witness: string, lagMs: number): HopTime {
   return { hop, witness, state: { type: "shown", lagMs } };
@@ -47,7 +47,7 @@ it("shows a change early at Lockstep and late elsewhere", () => {
     ...stock,
   ]);
   expect(earlyLine(journey)).toBe(
-    "  −127.31.0.5      Lockstep replicas 1 2 3 removed it after 11.6 11.8 12 ms",
+    "  −127.31.0.5      Lockstep replicas removed it after 11.6 11.8 12 ms (real)",
   );
   expect(`\n${[...rowsHead, journeyRow(journey)].join("\n")}\n`).toMatchInlineSnapshot(`
     "
@@ -75,6 +75,6 @@ it("marks a hop that nobody reported, and a journey that did not end well", () =
 it("names the unit of each lag where they differ", () => {
   const mixed = leave([12, 1_200, 13].map((ms, at) => shown("routed", `lockstep-${at}`, ms)));
   expect(earlyLine(mixed)).toBe(
-    "  −127.31.0.5      Lockstep replicas 1 2 3 removed it after 12 ms, 1.2 s, 13 ms",
+    "  −127.31.0.5      Lockstep replicas removed it after 12 ms, 1.2 s, 13 ms (real)",
   );
 });

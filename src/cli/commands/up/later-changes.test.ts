@@ -4,8 +4,8 @@ import type { MonotonicMs } from "../../../environment/clock.ts";
 import { shopService } from "../../../lab/shop.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import type { HopTime, Journey } from "../../../timeline/journey.ts";
-import { LaterChanges } from "./later-changes.ts";
-import { countersText, Narrator } from "./narrator.ts";
+import { LaterChanges } from "./changes.ts";
+import { countersText, Narrator } from "./view.ts";
 
 const routed = [1, 2, 3].map(
   (replica): HopTime => ({
@@ -48,8 +48,8 @@ it("prints the rows of a rollout together below their head", () =>
     await timers.sleep(6_000);
     expect(`\n${terminal.out}`).toMatchInlineSnapshot(`
       "
-        −127.31.0.4      Lockstep replicas 1 2 3 removed it after 11 12 13 ms
-        −127.31.0.5      Lockstep replicas 1 2 3 removed it after 11 12 13 ms
+        −127.31.0.4      Lockstep replicas removed it after 11 12 13 ms (real)
+        −127.31.0.5      Lockstep replicas removed it after 11 12 13 ms (real)
         Real time until the change was visible in
                                       copy in    stock (model)       Lockstep
         pod              Endpoints    access     replicas 1 2 3      replicas 1 2 3

@@ -3,8 +3,8 @@ import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.t
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import { checksOf } from "./checks.ts";
-import { Narrator } from "./narrator.ts";
 import { tellStory } from "./story.ts";
+import { Narrator } from "./view.ts";
 import type { World } from "./world.ts";
 
 test("without a finding there is no fix, and the story does not hold", async () => {

@@ -1,26 +1,31 @@
-// The story that `lockstep up` tells, in acts, over a running world: a release under a throttled
-// controller, the cause named, the fix applied, a release again. Every figure is measured here, and
-// at the end it is said whether the story held.
+// Parts 3 and 4 of `lockstep up`: a release with a throttled controller manager, its cause, the
+// fix, and a second release. Every number is measured here.
 
+import { weigh } from "../../../doctor/cause.ts";
+import { evidenceOf } from "../../../doctor/evidence/evidence.ts";
+import type { MetricsPage } from "../../../doctor/evidence/metrics-window.ts";
+import { parsePrometheusText } from "../../../doctor/evidence/prometheus-text.ts";
 import type { Finding } from "../../../doctor/finding.ts";
+import { clientThrottling } from "../../../doctor/rules/client-throttling.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Environment } from "../../../environment/environment.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
 import { componentPodName } from "../../../lab/controllers/component-pod.ts";
 import { controllerManager, controlPlaneNode } from "../../../lab/controllers/kube-controllers.ts";
+import { readMetricsPage } from "../../../lab/probe/metrics-source.ts";
 import { releaseShop, shopReplicas, shopService } from "../../../lab/shop.ts";
 import { ingressNginx } from "../../../lab/stock/ingress-nginx.ts";
 import type { Tally } from "../../../lab/traffic/tally.ts";
 import { type Journey, lagsAt } from "../../../timeline/journey.ts";
 import { findingText } from "../../terminal/finding-text.ts";
-import { Examination } from "./examination.ts";
-import { earlyLine, journeyRow, rowsHead } from "./journey-lines.ts";
-import type { Narrator } from "./narrator.ts";
+import { earlyLine, journeyRow, rowsHead } from "./changes.ts";
 import type { TrafficCount } from "./traffic-count.ts";
+import type { Narrator } from "./view.ts";
 import { busyCluster, type World } from "./world.ts";
 
-export interface StoryOptions {
+interface StoryOptions {
   readonly environment: Environment;
   readonly world: World;
   readonly traffic: TrafficCount | undefined;
@@ -29,9 +34,9 @@ export interface StoryOptions {
   readonly signal: AbortSignal;
 }
 
-/** What one release showed; lags in milliseconds. */
+/** The result of one release; lags in milliseconds. */
 export interface Release {
-  /** The median over the pods that left, at each hop; undefined where nobody reports it. */
+  /** Median over the removed pods at each hop; undefined without a source. */
   readonly publishedMs: number | undefined;
   readonly stockMs: number | undefined;
   readonly lockstepMs: number | undefined;
@@ -42,11 +47,13 @@ export interface Release {
 
 export interface StoryResult {
   readonly throttled: Release;
-  /** Undefined when the doctor found no cause: then there is no fix. */
+  /** Undefined without a cause, because then there is no fix. */
   readonly fixed: Release | undefined;
 }
 
-/** Deduplication bounds the wait at services × 2 ÷ qps, some 33 s; three times that is a failure. */
+/**
+ * Deduplication limits the wait to services × 2 ÷ qps, about 33 s; three times that is a failure.
+ */
 const releaseLongestMs = 100_000;
 
 const pollMs = 500;
@@ -54,7 +61,7 @@ const pollMs = 500;
 /** Access logs are written up to a second late. */
 const logDelayMs = 1_500;
 
-/** Traffic before the release, so that both sides are seen serving. */
+/** Traffic before the release, to see both sides serve. */
 const baselineMs = 2_000;
 
 export async function tellStory(options: StoryOptions): Promise<StoryResult> {
@@ -124,12 +131,12 @@ function leavesOf(world: World, before: ReadonlySet<number>): readonly Journey[]
   );
 }
 
-/** All old pods have left everywhere. */
+/** All replicas have removed all old pods. */
 function isThrough(leaves: readonly Journey[]): boolean {
   return leaves.length >= shopReplicas && leaves.every(({ outcome }) => outcome !== "pending");
 }
 
-/** Each removal is shown as soon as every Lockstep replica routes by it. */
+/** Prints each removal when every Lockstep replica uses it. */
 function showNew({ narrator }: StoryOptions, leaves: readonly Journey[], shown: Set<number>): void {
   for (const journey of leaves) {
     const line = shown.has(journey.id) ? undefined : earlyLine(journey);
@@ -167,8 +174,8 @@ async function summed(
   return result;
 }
 
-/** The release in four lines, both sides over the same requests. */
-export function releaseLines(release: Release): readonly string[] {
+/** Four lines; both sides get the same requests. */
+function releaseLines(release: Release): readonly string[] {
   const { publishedMs, stock, lockstep } = release;
   const lag = (ms: number | undefined) => (ms === undefined ? "?" : durationText(ms));
   const side = (name: string, routedMs: number | undefined, tally: Tally | undefined) =>
@@ -177,21 +184,21 @@ export function releaseLines(release: Release): readonly string[] {
       ? "no proxy"
       : `${tally.sentToDead} of ${tally.requests} requests sent to dead pods, ${tally.lost} lost`);
   return [
-    `  Median time until a removed pod left the Endpoints: ${lag(publishedMs)}.`,
-    "  Until the proxies stopped using it:",
+    `  Median real time until a removed pod left the Endpoints: ${lag(publishedMs)}.`,
+    "  Real time until the proxies stopped using it:",
     side("stock (model)", release.stockMs, stock),
     side("Lockstep", release.lockstepMs, lockstep),
   ];
 }
 
-/** The fix is one of the control plane: what stock adds to it stays. */
-export function stockStillLate({ publishedMs, stockMs }: Release): readonly string[] {
+/** The fix changes the control plane; the delay of stock itself stays. */
+function stockStillLate({ publishedMs, stockMs }: Release): readonly string[] {
   if (publishedMs === undefined || stockMs === undefined) return [];
   const ownMs = stockMs - publishedMs;
   const syncMs = 1000 / ingressNginx.syncsPerSecond;
   if (ownMs < ingressNginx.backendPollMs / 2) return [];
   return [
-    `  Stock itself adds ${durationText(ownMs)}; the fix does not change that. Like ingress-nginx, it`,
+    `  Stock itself adds ${durationText(ownMs)} (real); the fix does not change that. Like ingress-nginx, it`,
     `  reads changes at most every ${durationText(syncMs)}, and its nginx workers poll every`,
     `  ${durationText(ingressNginx.backendPollMs)}.`,
   ];
@@ -217,4 +224,60 @@ function flagsOf(change: string): Readonly<Record<string, number>> {
 
 function median(values: readonly number[]): number | undefined {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+}
+
+/**
+ * Collects the evidence for the doctor that any user of the cluster can read: metrics of the
+ * controller manager, its log, and the observed changes.
+ */
+interface ExaminationOptions extends Pick<Environment, "clock" | "network"> {
+  readonly client: KubeClient;
+  /** The controller manager's pod, `namespace/name`. */
+  readonly pod: string;
+  readonly metricsUrl: () => string | undefined;
+  readonly journeys: () => readonly Journey[];
+}
+
+const component = "kube-controller-manager";
+const requestDeadlineMs = 10_000;
+const logLines = 2_000;
+
+class Examination {
+  readonly #options: ExaminationOptions;
+  readonly #pages: MetricsPage[] = [];
+
+  constructor(options: ExaminationOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the metrics again; undefined until two reads, the log and the changes agree. */
+  async look(): Promise<Finding | undefined> {
+    const { clock, pod, journeys } = this.#options;
+    const url = this.#options.metricsUrl();
+    const text = await readMetricsPage({ network: this.#options.network, url: () => url });
+    if (url === undefined || text === undefined) return undefined;
+    this.#pages.push({ atMs: clock.monotonicMs(), samples: parsePrometheusText(text) });
+    if (this.#pages.length < 2) return undefined;
+    return weigh(
+      clientThrottling,
+      evidenceOf({
+        logs: [{ component, source: pod, lines: await this.#log() }],
+        metrics: [{ component, source: url, pages: this.#pages }],
+        journeys: {
+          source: "journeys observed in this run",
+          journeys: journeys(),
+          nowMs: clock.monotonicMs(),
+        },
+      }),
+    );
+  }
+
+  async #log(): Promise<readonly string[]> {
+    const { client, pod } = this.#options;
+    const [namespace = "", name = ""] = pod.split("/");
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?tailLines=${logLines}`;
+    const limits = { deadlineMs: requestDeadlineMs };
+    const { body } = await client.request({ verb: "get", method: "GET", path, ...limits });
+    return body.toString("utf8").split("\n");
+  }
 }

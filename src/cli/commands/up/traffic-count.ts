@@ -1,26 +1,27 @@
-// Traffic through both sides at once, and what became of it, judged by the lab's ledger. Which pods a
-// Lockstep replica tried is in its access log; a stock replica says it in a header of its answer.
+// Sends the same traffic to both sides and counts the results by the lab's ledger. A Lockstep
+// replica reports the tried pods in its access log, a stock replica in a response header.
 import type { Environment } from "../../../environment/environment.ts";
+import { replicas } from "../../../lab/comparison/side.ts";
 import type { Ledger } from "../../../lab/kubelet/ledger.ts";
 import { shopHost } from "../../../lab/shop.ts";
 import { readAccessLog } from "../../../lab/traffic/access-log.ts";
 import { type Tally, tallyOf } from "../../../lab/traffic/tally.ts";
 import type { TrafficResult } from "../../../lab/traffic/traffic-result.ts";
 import { TrafficSource } from "../../../lab/traffic/traffic-source.ts";
-import { type IngressSide, replicas } from "./ingress-side.ts";
+import type { IngressSide } from "./ingress-side.ts";
 
 export interface TrafficCountOptions {
   readonly environment: Environment;
   readonly sides: readonly IngressSide[];
   readonly ledger: Ledger;
-  /** Where the replicas' folders are. */
+  /** Contains the folders of the replicas. */
   readonly folder: string;
 }
 
-/** Gentle: the machine also runs three clusters and six proxies. */
+/** Low, because the machine also runs three clusters and six proxies. */
 export const requestsPerSecond = 25;
 
-/** An hour at that rate; the story looks at minutes. */
+/** One hour at that rate. */
 const resultsMax = 90_000;
 
 export class TrafficCount {
@@ -51,12 +52,12 @@ export class TrafficCount {
     await this.#source.stop();
   }
 
-  /** Counts from zero: what is under way still comes in. */
+  /** Counts from zero; requests in progress are still counted. */
   reset(): void {
     this.#results = [];
   }
 
-  /** Lost requests only, which are known at once. */
+  /** Lost requests only; they are known immediately. */
   lost(side: IngressSide["name"]): Pick<Tally, "requests" | "lost"> {
     const results = this.#results.filter(({ entry }) => entry === side);
     return tallyOf(results, { lives: this.#options.ledger });

@@ -1,7 +1,6 @@
-// The story's world over real sockets: two business clusters with a shop in each, an access cluster
-// with its Ingress, a syncer between them, and in front the stock replicas and the Lockstep replicas.
-// One of the business clusters has a controller manager of Kubernetes 1.7 with its default limits
-// and more services than those allow for. Everything ends with `stop`.
+// The clusters of `lockstep up` over real sockets: two business clusters with a shop each, an
+// access cluster with its Ingress, a syncer, and the stock and Lockstep replicas. One business
+// cluster has a throttled controller manager of Kubernetes 1.7. `stop` ends everything.
 import type { webcrypto } from "node:crypto";
 import { makeAuthority } from "../../../apiserver/certificate-authority.ts";
 import type { Environment } from "../../../environment/environment.ts";
@@ -24,9 +23,9 @@ import { type IngressSide, startLockstepSide, startStockSide } from "./ingress-s
 export interface WorldOptions {
   readonly environment: Environment;
   readonly crypto: webcrypto.Crypto;
-  /** A folder of this run alone, for the proxies. */
+  /** A folder for the proxies of this run. */
   readonly folder: string;
-  /** False when nginx is missing: then only the control plane is started. */
+  /** False without nginx: only the control plane starts. */
   readonly proxies: boolean;
   readonly followSlices: boolean;
   /** 0 for any free port. */
@@ -36,7 +35,7 @@ export interface WorldOptions {
   readonly signal: AbortSignal;
 }
 
-/** The clusters did not come to rest in time. */
+/** The clusters were not ready in time. */
 export class UnsettledError extends Error {
   override readonly name = "UnsettledError";
   readonly code = "UNSETTLED";
@@ -44,26 +43,29 @@ export class UnsettledError extends Error {
 
 const host = "127.0.0.1";
 
-/** The busy cluster, whose news is late. */
+/** The cluster with the throttled controller manager. */
 export const busyCluster = "alpha";
 
 const clusterNames = ["alpha", "beta", "access"] as const;
 
 export type ClusterName = (typeof clusterNames)[number];
 
-/** What the write-up's controller manager had: the default limits, and a log that shows requests. */
+/** As in the incident report: default limits, and a log that shows requests. */
 const throttledFlags = { v: 4 } as const;
 
-/** The first Endpoints of all are written without the limit: the story begins when all is settled. */
+/**
+ * The first Endpoints are written without the limit, so that the demonstration starts with a
+ * settled cluster.
+ */
 const preparationFlags = { "kube-api-qps": 1_000, "kube-api-burst": 1_000 } as const;
 
 /**
- * Services without pods. A 1.7 controller looks at every service each 30 s and pays two requests
- * for each of these, so at 20 requests a second more than 300 keep it busy for ever.
+ * Services without pods. A 1.7 controller checks every service each 30 s with two requests, so at
+ * 20 requests a second more than 300 services keep it busy forever.
  */
 const fillerServiceCount = 330;
 
-/** New pods first, then the old ones go: no moment without enough of them. */
+/** New pods start before old ones stop, so there are always enough. */
 const shop = {
   strategy: { rollingUpdate: { maxSurge: "50%", maxUnavailable: 0 } },
   terminationGracePeriodSeconds: 5,
@@ -94,7 +96,7 @@ export class World {
     return known(this.#observer.current, "the observer");
   }
 
-  /** The changes of late, those that are pending included. */
+  /** Recent changes, including those in flight. */
   get journeys(): readonly Journey[] {
     return [...this.#recent.all, ...this.observer.journeys.pending()];
   }
@@ -112,7 +114,7 @@ export class World {
     return new HttpKubeClient({ ...this.#options.environment, cluster, userAgent });
   }
 
-  /** Resolves when everything serves and one controller is throttled. */
+  /** Resolves when everything serves and one controller manager is throttled. */
   async start(): Promise<void> {
     const { onStep, proxies } = this.#options;
     await this.#startClusters();
@@ -133,7 +135,7 @@ export class World {
     await this.cluster(busyCluster).controlPlane.restart(throttledFlags);
   }
 
-  /** Ends everything, in the reverse order. Idempotent. */
+  /** Stops everything in reverse order. Idempotent. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the story is over"));
     await Promise.all(this.sides.map((side) => side.stop()));
@@ -210,7 +212,7 @@ export class World {
     await this.#observer.current.waitForSync(signal);
   }
 
-  /** Waits until all services are published and every pod of the shop is synced. */
+  /** Waits until all services are published and every pod of the shop is copied. */
   async #settled(): Promise<void> {
     const { environment, signal } = this.#options;
     for (let waitedMs = 0; waitedMs < settleLongestMs; waitedMs += settlePollMs) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { clusterOf } from "../../../../tests/cli/watched-changes.ts";
 import type { ClusterStatus, ObservedWatchStatus } from "../../../observe/cluster-status.ts";
-import { absentNames } from "./absent-names.ts";
+import { absentNames } from "./view.ts";
 
 function listOf(namespace: string, objects: number): ObservedWatchStatus {
   return {

@@ -6,8 +6,7 @@ import {
   run,
   uncoloured,
 } from "../../../../tests/cli/watched-changes.ts";
-import { changeColumns, headLine } from "./change-columns.ts";
-import { changeLine, groupLine } from "./change-line.ts";
+import { changeColumns, changeLine, groupLine, headLine } from "./change-line.ts";
 
 const context = { now: at(60_000), slowMs: 2_000, run, utc: true, paint: uncoloured };
 

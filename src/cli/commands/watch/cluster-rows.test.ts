@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { at, clusterOf, picture, uncoloured } from "../../../../tests/cli/watched-changes.ts";
-import { clusterRows } from "./cluster-rows.ts";
+import { clusterRows } from "./live-lines.ts";
 
 const detail = "GET https://10.0.0.1:6443/apis/discovery.k8s.io/v1: connection refused";
 

@@ -1,33 +1,36 @@
-// `lockstep watch`: every change of every endpoint, with its time at every hop, as it happens. It reads
-// only, and works beside whatever ingress there is.
-import { Command, InvalidArgumentError, Option } from "commander";
+// `lockstep watch`: flags and help. `settings.ts` checks the flags together.
+import { Command, Option } from "commander";
 import { defaultHistoryPathText } from "../../../history/default-history-path.ts";
 import { leastSizeBytes } from "../../../history/history-retention.ts";
 import { leastRecordingBytes } from "../../../recording/recording-writer.ts";
-import { byteSize } from "../../byte-size.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
+import {
+  addContextFlags,
+  anyText,
+  byteSize,
+  duration,
+  filePath,
+  listOf,
+  logFormat,
+  portOrAny,
+  refuse,
+  refuseWithout,
+  serviceName,
+  timeGiven,
+  wholeNumber,
+} from "../../flags.ts";
 import { helpText } from "../../help-text.ts";
-import { longDuration } from "../../long-duration.ts";
-import { repeatable } from "../../repeatable.ts";
-import { timeFlag } from "../../time-flag.ts";
-import { wholeNumber } from "../../whole-number.ts";
 import { runReplay } from "./replay.ts";
 import { runWatch } from "./run.ts";
-import { replaySettings, type WatchFlags, watchSettings } from "./watch-settings.ts";
+import { replaySettings, type WatchFlags, watchSettings } from "./settings.ts";
 
-/** Longer than anybody waits for one. */
-const slowestMs = 3_600_000;
-const longestMs = 365 * 24 * 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const yearMs = 365 * 24 * hourMs;
 
 const defaultSlowMs = 2_000;
 
-/** A history is tidied once a minute. */
-const leastAgeMs = 60_000;
-
-/** What one client may ask of an API server that others need too. */
-const qpsMost = 1_000;
-
-/** Each is some ten series more for every hop and direction. */
+/** Each service adds about ten series for every hop and direction. */
 const serviceLabelsMost = 10_000;
 
 const epilogue = `
@@ -41,8 +44,8 @@ Each column shows how long after that the change was visible there:
 
   340 ms      visible after 340 ms      4.1 s…     not visible yet, after 4.1 s
   ▲31.2 s     slow: --slow or more      ✗53 s…     stuck: more than 30 s
-  ≥ ≤ ~       not known exactly         same       already in this state before
-  never       ended without it          passed     continued with a later change
+  ≥ ≤ ~       not known exactly         same       was already in this state
+  never       ended before visible      passed     skipped: shows a later change
   ?           unknown: no source reports this column
   ✗12 fail    12 requests were sent to a removed address and failed
   12 req      12 requests were sent there and answered; no req: no requests
@@ -88,69 +91,82 @@ Examples:
   lockstep watch --json | jq -c 'select(.type == "stuck") | .journey'`;
 
 export function watchCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
-  return new Command("watch")
+  const command = new Command("watch")
     .description("show every endpoint change and how long each step takes, until stopped")
-    .option(
-      "--context <name>",
-      "context, or name=context; repeatable (default: the current context)",
-      repeatable,
-      [],
-    )
-    .option("--all-contexts", "every cluster in the kubeconfig, by its first context", false)
-    .option("--kubeconfig <file>", "instead of $KUBECONFIG or ~/.kube/config")
+    .optionsGroup("Which clusters and services:");
+  return addContextFlags(command)
     .option(
       "--access-context <name>",
       "cluster with copies of endpoints; repeatable (default: every cluster)",
-      repeatable,
+      listOf(anyText),
       [],
     )
-    .option("--namespace <name>", "only this one; repeatable", repeatable, [])
-    .option("--service <namespace/name>", "only this one; repeatable", repeatable, [])
+    .option("--service <namespace/name>", "only this service; repeatable", listOf(serviceName), [])
+    .optionsGroup("Proxies and requests:")
+    .option(
+      "--proxy <url>",
+      "proxy replica that reports its endpoints; repeatable",
+      listOf(anyText),
+      [],
+    )
+    .option("--access-log <where>", "access log of a proxy; repeatable", listOf(anyText), [])
+    .option("--log-format <text>", "format of the access logs, as log_format of nginx", logFormat)
+    .optionsGroup("Output:")
     .addOption(
       new Option("--slow <time>", "mark lags at or above this")
-        .argParser(timeFlag(slowestMs))
+        .argParser(duration({ toMs: hourMs }))
         .default(defaultSlowMs, "2s"),
     )
-    .option("--proxy <url>", "proxy replica that reports its endpoints; repeatable", repeatable, [])
-    .option("--access-log <where>", "access log of a proxy; repeatable", repeatable, [])
-    .option("--log-format <text>", "format of the access logs, as log_format of nginx")
-    .option("--max-qps <n>", "maximum requests a second to each cluster", wholeNumber(1, qpsMost))
+    .option("--for <time>", "stop after this time", duration({ toMs: yearMs, days: true }))
     .option("--json", "print JSON, one object a line", false)
+    .option("--utc", "print times in UTC", false)
+    .optionsGroup("Files:")
     .option("--history [file]", `keep changes in a file (default: ${defaultHistoryPathText})`)
-    .option("--history-max-age <time>", "delete older changes: 12h, 7d (default: 30d)", age)
+    .option(
+      "--history-max-age <time>",
+      "delete older changes: 12h, 7d (default: 30d)",
+      // The history deletes old changes once a minute.
+      duration({ fromMs: minuteMs, toMs: yearMs, days: true }),
+    )
     .option(
       "--history-max-size <bytes>",
       "maximum size of the history: 100M, 1G (default: 256M)",
       byteSize(leastSizeBytes),
     )
-    .option("--record <file>", "write all observations to a file, for --replay and lockstep blame")
+    .option(
+      "--record <file>",
+      "write all observations to a file, for --replay and lockstep blame",
+      filePath,
+    )
     .option(
       "--max-size <bytes>",
       "maximum size of the recording, both files together: 500M, 2G (default: 256M)",
       byteSize(leastRecordingBytes),
     )
     .option("--anonymize", "replace names and addresses in the recording", false)
-    .option("--replay <file>", "show a recording again; needs no cluster")
+    .optionsGroup("Replay:")
+    .option("--replay <file>", "show a recording again; needs no cluster", filePath)
     .option(
       "--speed <n>",
       "speed of the replay: 10 is ten times as fast, max is without waiting",
-      speed,
+      replaySpeed,
     )
     .option(
       "--from <time>",
       "start of the replay: 2026-01-31T12:00:00Z, or 10m after the beginning",
-      from,
+      timeGiven("how long after the beginning"),
     )
+    .optionsGroup("Metrics and traces:")
     .option(
       "--metrics-port <port>",
       "serve Prometheus metrics on this port; 0: any free port",
-      wholeNumber(0, 65_535),
+      portOrAny,
     )
     .option("--metrics-address <ip>", "listen address of that port", "127.0.0.1")
     .option(
       "--metrics-host <name>",
       "also accept this host name there, besides IP addresses and localhost; repeatable",
-      repeatable,
+      listOf(anyText),
       [],
     )
     .addOption(
@@ -159,29 +175,22 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
         .default(0, "none"),
     )
     .option("--otlp <url>", "send each change as a trace to this URL (OTLP over HTTP)")
-    .option("--utc", "print times in UTC", false)
-    .option("--for <time>", "stop after this time", timeFlag(longestMs))
     .addHelpText("after", helpText(context, epilogue))
-    .action(async (flags: WatchFlags, command: Command) => {
+    .action(async (flags: WatchFlags) => {
       if (flags.replay !== undefined) {
         refuseOtherThanReplay(command);
         done(await runReplay(context, replaySettings(flags, flags.replay)));
         return;
       }
-      if (flags.speed !== undefined || flags.from !== undefined) {
-        throw new UsageError("--speed and --from need --replay.");
-      }
+      refuseWithout("--replay", false, {
+        "--speed": flags.speed !== undefined,
+        "--from": flags.from !== undefined,
+      });
       done(await runWatch(context, watchSettings(context.environment, flags)));
     });
 }
 
-function age(text: string): number {
-  const ms = longDuration(text);
-  if (ms !== undefined && ms >= leastAgeMs && ms <= longestMs) return ms;
-  throw new InvalidArgumentError("It must be a time such as 12h or 7d, from 1m to 365d.");
-}
-
-/** With --replay; everything else is of clusters that are observed. */
+/** The only flags for --replay; all others are about clusters. */
 const replayFlags = ["replay", "speed", "from", "json", "utc", "slow", "namespace", "service"];
 
 function refuseOtherThanReplay(command: Command): void {
@@ -197,17 +206,9 @@ function refuseOtherThanReplay(command: Command): void {
 const slowestReplay = 1 / 16;
 const fastestReplay = 100_000;
 
-function speed(text: string): number | "max" {
+function replaySpeed(text: string): number | "max" {
   if (text === "max") return "max";
   const times = Number(text.replace(/x$/, ""));
   if (times >= slowestReplay && times <= fastestReplay) return times;
-  throw new InvalidArgumentError("It must be max or a number such as 0.5, 1 or 10.");
-}
-
-function from(text: string): { readonly atMs: number } | { readonly afterMs: number } {
-  const afterMs = longDuration(text);
-  if (afterMs !== undefined) return { afterMs };
-  const atMs = /^\d{4}-/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!Number.isNaN(atMs)) return { atMs };
-  throw new InvalidArgumentError("It must be a time such as 2026-01-31T12:00:00Z, or 10m.");
+  return refuse("It must be max, or a number from 0.0625 to 100000, such as 0.5, 1 or 10.");
 }

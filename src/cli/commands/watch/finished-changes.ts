@@ -1,23 +1,24 @@
-// Changes that are over, on their way to the terminal. A few a second are shown one by one; when
-// there are more, those that are alike become one line. Slow ones are shown by themselves, up to a
-// bound that no eye follows. Nothing waits longer than a second.
+// Limits the lines of finished changes. A few a second are printed one by one; more similar ones
+// become one line. Slow changes are printed separately, up to a limit. Nothing waits longer than a
+// second.
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import type { Journey } from "../../../timeline/journey.ts";
+import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import type { Hop } from "../../../timeline/witness.ts";
 import type { ChangeGroup } from "./change-line.ts";
 import { judgedLag } from "./hop-cell.ts";
-import { groupKey } from "./in-flight.ts";
+import { groupKey, isAwaited } from "./in-flight.ts";
 
 export type FinishedLine =
   | { readonly type: "change"; readonly journey: Journey }
   | { readonly type: "group"; readonly group: ChangeGroup }
-  /** So many more changes, of so many services. */
+  /** The number of further changes, and of their services. */
   | { readonly type: "more"; readonly changes: number; readonly services: number };
 
-/** What a person can read as it passes. */
+/** A person can read this many a second. */
 const linesASecond = 10;
 
-/** A page: whoever sees so many slow changes in a second has understood. */
+/** One page. */
 const slowLinesASecond = 40;
 
 const groupLinesASecond = 20;
@@ -25,12 +26,12 @@ const groupLinesASecond = 20;
 const secondMs = 1_000;
 
 interface OpenGroup {
-  /** All but the first are only counted. */
+  /** Further changes are only counted. */
   readonly first: Journey;
   count: number;
   since: MonotonicMs;
   readonly longestMs: Map<Hop, number>;
-  /** Where some of them may have taken longer than is said. */
+  /** Hops where the real lag may be longer. */
   readonly atLeast: Set<Hop>;
 }
 
@@ -53,7 +54,7 @@ export class FinishedChanges {
     this.#ready.push({ type: "change", journey });
   }
 
-  /** What is to be shown now. */
+  /** The lines to print now. */
   take(now: MonotonicMs): readonly FinishedLine[] {
     this.#turn(now);
     const ready = this.#ready;
@@ -61,7 +62,7 @@ export class FinishedChanges {
     return ready;
   }
 
-  /** Everything, because nothing comes after. */
+  /** All remaining lines, at the end. */
   takeAll(): readonly FinishedLine[] {
     this.#closeGroups();
     const ready = this.#ready;
@@ -114,4 +115,71 @@ function lineOf({ first, ...group }: OpenGroup): FinishedLine {
   const { endpoint, direction, cause = "?" } = first;
   const { service, cluster = "" } = endpoint;
   return { type: "group", group: { ...group, cluster, service, direction, cause } };
+}
+
+// Decides when a change is printed: usually when it is over. A change that all hops have shown
+// waits up to minutes for requests; it is printed after some seconds, and again if further requests
+// failed.
+
+/** Proxies write their logs up to some seconds late. */
+const tellAfterMs = 5_000;
+
+interface Settled {
+  journey: Journey;
+  readonly since: MonotonicMs;
+}
+
+/** The current state of a change; requests to its address do not cause events. */
+type Latest = (journey: Journey) => Journey;
+
+export class SettledChanges {
+  /** Changes that are not printed yet, by id, in the order in which they settled. */
+  readonly #untold = new Map<number, Settled>();
+  /** Failed requests at the time of printing, by id. */
+  readonly #told = new Map<number, number>();
+
+  /** Returns the change if it must be printed now. */
+  onEvent({ type, journey }: JourneyEvent, now: MonotonicMs): Journey | undefined {
+    const { id } = journey;
+    const told = this.#told.get(id);
+    if (type !== "over") {
+      const settled = this.#untold.get(id);
+      if (told !== undefined || isAwaited(journey)) this.#untold.delete(id);
+      else if (settled !== undefined) settled.journey = journey;
+      else this.#untold.set(id, { journey, since: now });
+      return undefined;
+    }
+    this.#untold.delete(id);
+    this.#told.delete(id);
+    return told === undefined || told < failedOf(journey) ? journey : undefined;
+  }
+
+  /** Changes that have waited long enough. */
+  due(now: MonotonicMs, latest: Latest): readonly Journey[] {
+    const due: Journey[] = [];
+    for (const [id, { journey, since }] of this.#untold) {
+      if (elapsedMs(since, now) < tellAfterMs) break;
+      const told = latest(journey);
+      this.#untold.delete(id);
+      this.#told.set(id, failedOf(told));
+      due.push(told);
+    }
+    return due;
+  }
+
+  /** All remaining changes, at the end. */
+  takeAll(latest: Latest): readonly Journey[] {
+    const untold = [...this.#untold.values()].map(({ journey }) => latest(journey));
+    this.#untold.clear();
+    return untold;
+  }
+
+  /** The oldest changes that are not printed yet. */
+  oldest(most: number, latest: Latest): readonly Journey[] {
+    return [...this.#untold.values()].slice(0, most).map(({ journey }) => latest(journey));
+  }
+}
+
+function failedOf({ traffic }: Journey): number {
+  return traffic?.failed ?? 0;
 }

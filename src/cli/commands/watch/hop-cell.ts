@@ -1,12 +1,11 @@
-// What one hop says of one change, in eight columns: how long it took, how long it has been waited
-// for, or that nobody tells. Late and stuck have a sign and a colour, never the colour alone. Pure.
-
+// The cell of one hop for one change, in eight columns: the lag, the time waited so far, or
+// unknown. Late and stuck have a sign besides the colour. Pure.
 import type { MonotonicMs } from "../../../environment/clock.ts";
 import { shortDuration } from "../../../environment/duration-text.ts";
 import { isBeforePod, isFirstReported } from "../../../timeline/first-reported.ts";
 import { ageMs, type HopState, type Journey } from "../../../timeline/journey.ts";
 import { type LagBound, lagBound, type ShownState } from "../../../timeline/lag-bound.ts";
-import type { Hop } from "../../../timeline/witness.ts";
+import type { Direction, Hop } from "../../../timeline/witness.ts";
 import type { Paint } from "../../terminal/paint.ts";
 
 export type Tone = "plain" | "quiet" | "late" | "failed";
@@ -18,18 +17,18 @@ export interface HopCell {
 
 export interface Judging {
   readonly now: MonotonicMs;
-  /** From here on a lag is late. */
+  /** Lags at or above this are late. */
   readonly slowMs: number;
 }
 
-export const slowSign = "▲";
-export const stuckSign = "✗";
+const slowSign = "▲";
+const stuckSign = "✗";
 export const unknownSign = "?";
 
-/** Of several witnesses at a hop it is the last one that counts. */
+/** With several sources at a hop the slowest one counts. */
 export function hopCell(journey: Journey, hop: Hop, judging: Judging): HopCell {
   const states = journey.hops.filter((one) => one.hop === hop).map(({ state }) => state);
-  // A log that is no longer read has told what it has told.
+  // Requests already read still count when the log is no longer read.
   const hasRequests = hop === "traffic" && (journey.traffic?.requests ?? 0) > 0;
   if (states.length === 0 && !hasRequests) return { text: unknownSign, tone: "quiet" };
   if (hop === "traffic") return trafficCell(journey, states, judging);
@@ -42,13 +41,13 @@ export function hopCell(journey: Journey, hop: Hop, judging: Judging): HopCell {
   }
   const isUnknown = states.every((state) => isFirstReported(journey, { hop, state }));
   if (isUnknown) return lagCell(0, judging, { bound: "≥" });
-  // It was the first to report the change, before the pod's own event came.
+  // This hop reported the change before the pod watch did.
   const shown = states.filter(({ type }) => type === "shown");
   const isFirst = shown.length > 0 && shown.every((state) => isBeforePod(journey, hop, state));
   return isFirst ? { text: "first", tone: "plain" } : shownCell(states, judging);
 }
 
-/** The observer ended before the hop showed it: nobody knows whether it ever did. */
+/** The observer ended before the hop showed it, so the result is unknown. */
 function lostCell(states: readonly HopState[]): HopCell {
   const isStuck = states.some(({ type }) => type === "stuck");
   return isStuck
@@ -56,12 +55,12 @@ function lostCell(states: readonly HopState[]): HopCell {
     : { text: unknownSign, tone: "quiet" };
 }
 
-/** Requests come when they come: none is waited for, and those that failed matter most. */
+/** No request is awaited; failed requests are most important. */
 function trafficCell(journey: Journey, states: readonly HopState[], judging: Judging): HopCell {
   const failed = journey.traffic?.failed ?? 0;
   if (failed > 0) return { text: `${stuckSign}${failed} fail`, tone: "failed" };
   if (states.some(({ type }) => type === "shown")) {
-    // The first request to an address that joined comes when somebody asks.
+    // The first request to an added address depends on the clients, so it is never slow.
     const isJoin = journey.direction === "join";
     return shownCell(states, isJoin ? { ...judging, slowMs: Number.POSITIVE_INFINITY } : judging);
   }
@@ -81,8 +80,9 @@ function shownCell(states: readonly HopState[], judging: Judging): HopCell {
 }
 
 /**
- * What counts when it is judged. Where the origin is an interval, only what the hop took for certain:
- * a watch that was interrupted says nothing of how late the change was. Else all that it can have taken.
+ * The lag that is compared with `--slow`. If the start is an interval, only the certain part
+ * counts, because an interrupted watch does not show how late the change was. Otherwise it is the
+ * maximum.
  */
 export function judgedLag(state: ShownState): { readonly ms: number; readonly isLeast: boolean } {
   const bound = lagBound(state);
@@ -94,14 +94,14 @@ export function isLate(state: HopState, { slowMs }: Pick<Judging, "slowMs">): bo
   return state.type === "shown" && judgedLag(state).ms >= slowMs;
 }
 
-/** The pod itself, where a change usually begins, was long in showing what others had shown. */
+/** The pod watch showed the change late, or is stuck. */
 export function isPodLate({ hops }: Journey, judging: Pick<Judging, "slowMs">): boolean {
   return hops.some(
     ({ hop, state }) => hop === "pod" && (state.type === "stuck" || isLate(state, judging)),
   );
 }
 
-/** A lag that is over. */
+/** A finished lag. */
 export function lagCell(
   lagMs: number,
   { slowMs }: Pick<Judging, "slowMs">,
@@ -111,7 +111,7 @@ export function lagCell(
   return late ? { text: `${slowSign}${text}`, tone: "late" } : { text, tone: "plain" };
 }
 
-/** One that goes on. */
+/** A lag that still grows. */
 export function awaitedCell(
   states: readonly HopState[],
   age: number,
@@ -140,7 +140,7 @@ export function paintTone(
   }
 }
 
-/** Some hop took, or has been waited for, so long that a person should see this change by itself. */
+/** A hop was slow or is still awaited for so long that the change gets its own line. */
 export function isSlow(journey: Journey, judging: Judging): boolean {
   return journey.hops.some(({ hop, state }) => {
     if (hop === "traffic") return (journey.traffic?.failed ?? 0) > 0;
@@ -150,3 +150,11 @@ export function isSlow(journey: Journey, judging: Judging): boolean {
     return ageMs(journey, judging.now) >= judging.slowMs;
   });
 }
+
+export const directionNames: Readonly<Record<Direction, string>> = {
+  leave: "removal",
+  join: "addition",
+};
+
+/** Width of the longest name. */
+export const directionNameColumns = 8;

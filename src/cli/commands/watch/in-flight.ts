@@ -1,7 +1,6 @@
-// The changes that are not over, in the order in which they began, and how many of them are alike.
-// Groups are kept up to date with every step, so showing them costs the same however many there are.
-// Those that every hop has shown and that are only kept for further requests are not in flight any
-// more to a person: they are counted apart.
+// Changes in flight, oldest first, and groups of similar ones. Groups are updated with every event,
+// so showing them costs the same for any number. Changes that only wait for requests are settled
+// and counted separately.
 import type { Journey } from "../../../timeline/journey.ts";
 import type { Direction, Hop } from "../../../timeline/witness.ts";
 
@@ -12,7 +11,7 @@ export interface FlyingGroup {
   readonly direction: Direction;
   readonly cause: string;
   readonly count: number;
-  /** How many of them every witness of the hop has shown; no entry for a hop without witnesses. */
+  /** Changes that every source of the hop has shown; no entry for a hop without sources. */
   readonly shownAt: ReadonlyMap<Hop, number>;
 }
 
@@ -21,13 +20,13 @@ interface OpenGroup extends Omit<FlyingGroup, "shownAt"> {
   readonly shownAt: Map<Hop, number>;
 }
 
-/** Invariant: the groups count exactly the awaited journeys, as they were last set. */
+/** Invariant: the groups count exactly the awaited journeys in their last state. */
 export class InFlight {
   readonly #awaited = new Map<number, Journey>();
-  /** Only requests are still to be heard of. */
+  /** Only requests may still arrive. */
   readonly #settled = new Map<number, Journey>();
   readonly #groups = new Map<string, OpenGroup>();
-  /** How many by hop and direction. */
+  /** Number of stuck changes by hop and direction. */
   readonly #stuckAt = new Map<string, number>();
   #stuck = 0;
 
@@ -35,12 +34,12 @@ export class InFlight {
     return this.#awaited.size;
   }
 
-  /** How many are kept only to hear of further requests. */
+  /** Changes that only wait for requests. */
   get settled(): number {
     return this.#settled.size;
   }
 
-  /** How many are stuck at some hop. */
+  /** Changes that are stuck at a hop. */
   get stuck(): number {
     return this.#stuck;
   }
@@ -53,18 +52,18 @@ export class InFlight {
     return this.#awaited.has(id) || this.#settled.has(id);
   }
 
-  /** As it was last set. */
+  /** By its last state. */
   isStuck({ id }: Pick<Journey, "id">): boolean {
     const journey = this.#awaited.get(id);
     return journey !== undefined && hasStuckHop(journey);
   }
 
-  /** As it was last set: requests are counted without being told one by one. */
+  /** The last state; requests are counted without events. */
   latest(journey: Journey): Journey {
     return this.#settled.get(journey.id) ?? this.#awaited.get(journey.id) ?? journey;
   }
 
-  /** The oldest, at most so many. */
+  /** The oldest, at most `most`. */
   oldest(most: number): readonly Journey[] {
     const oldest: Journey[] = [];
     for (const journey of this.#awaited.values()) {
@@ -74,7 +73,7 @@ export class InFlight {
     return oldest;
   }
 
-  /** All that are stuck, at most so many. */
+  /** Stuck changes, at most `most`. */
   stuckOnes(most: number): readonly Journey[] {
     const stuck: Journey[] = [];
     for (const journey of this.#awaited.values()) {
@@ -84,7 +83,7 @@ export class InFlight {
     return stuck;
   }
 
-  /** The largest first. */
+  /** Largest first. */
   groups(): readonly FlyingGroup[] {
     return [...this.#groups.values()].sort((a, b) => b.count - a.count);
   }
@@ -131,7 +130,7 @@ export class InFlight {
   }
 }
 
-/** Requests come when they come, so nobody waits for one. */
+/** No request is expected, so `traffic` is never awaited. */
 export function isAwaited({ hops }: Journey): boolean {
   return hops.some(
     ({ hop, state }) => hop !== "traffic" && (state.type === "pending" || state.type === "stuck"),
@@ -153,7 +152,7 @@ function emptyGroup({ endpoint, direction, cause }: Journey): OpenGroup {
   };
 }
 
-/** Each hop that has witnesses, and whether all of them have shown it. */
+/** Each hop that has sources, and whether all of them have shown the change. */
 function shownHops({ hops }: Journey): ReadonlyMap<Hop, boolean> {
   const shown = new Map<Hop, boolean>();
   for (const { hop, state } of hops) {

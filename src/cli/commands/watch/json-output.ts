@@ -1,5 +1,5 @@
-// For machines: one JSON object a line. Every step of every change, how it stands every ten seconds,
-// and a summary at the end. Fields may be added; what is there keeps its name and meaning.
+// Prints JSON, one object a line: every event, a status every ten seconds, and a summary at the
+// end. Fields may be added; existing ones keep their name and meaning.
 import type { WallMs } from "../../../environment/clock.ts";
 import type { CancelTimer } from "../../../environment/timers.ts";
 import type { ClusterStatus } from "../../../observe/cluster-status.ts";
@@ -7,18 +7,17 @@ import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { journeyRecord, type ObserverRun, wallAt } from "../../../timeline/journey-record.ts";
 import { type Direction, type Hop, hops } from "../../../timeline/witness.ts";
 import { jsonLine } from "../../terminal/json-line.ts";
-import type { Picture } from "./picture.ts";
-import { recentMs, type ShownLags } from "./recent-lags.ts";
-import type { WatchOutput, WatchOutputOptions } from "./watch-output.ts";
+import { recentMs, type ShownLags } from "./lag-figures.ts";
+import type { Picture, WatchOutput, WatchOutputOptions } from "./view.ts";
 
 const statusEveryMs = 10_000;
 
-/** A document of a line stays readable by whatever reads lines. */
+/** Limits the length of one line. */
 const stuckMost = 100;
 
 export class JsonOutput implements WatchOutput {
   readonly #options: WatchOutputOptions;
-  /** It stays what it was when the clock is set. */
+  /** Does not change when the clock is set. */
   readonly #startedMs: WallMs;
   #cancel: CancelTimer | undefined;
   #isEnded = false;
@@ -90,7 +89,7 @@ function standing(picture: Picture, startedMs: WallMs): object {
   };
 }
 
-/** Of each hop and direction of which there are any. */
+/** For each hop and direction with lags. */
 function lagRecords(
   lagsAt: (hop: Hop, direction: Direction) => ShownLags | undefined,
 ): readonly object[] {

@@ -1,5 +1,5 @@
-// Where journeys go beside the view: the history, the trace store, the metrics. Each is opened before
-// the observation begins, so that what is wrong with it is said at once, and closed at its end.
+// Keeps changes besides the view: history, traces, metrics. Each is opened before the observation
+// starts, so that a problem is reported at once, and closed at its end.
 import { Registry } from "prom-client";
 import type { Environment } from "../../../environment/environment.ts";
 import type { Listener } from "../../../environment/network.ts";
@@ -20,7 +20,7 @@ import {
   journeyRecord,
   type ObserverRun,
 } from "../../../timeline/journey-record.ts";
-import { asUsage, throwAsUsage } from "../../as-usage.ts";
+import { asUsage, throwAsUsage } from "../../flags.ts";
 import { namingPortFlags } from "../../taken-port.ts";
 import { hostAndPort } from "../ingress/host-and-port.ts";
 
@@ -29,12 +29,12 @@ export interface KeepOptions {
   readonly historyPath: string | undefined;
   readonly retention: Partial<Retention>;
   readonly otlp: string | undefined;
-  /** Undefined for no listener. */
+  /** Undefined: no listener. */
   readonly metricsPort: number | undefined;
   readonly metricsAddress: string;
   readonly metricsHosts: readonly string[];
   readonly serviceLabels: number;
-  /** The history's own unless given. */
+  /** Default: the thread of the history. */
   readonly startThread?: StartHistoryThread;
 }
 
@@ -54,11 +54,11 @@ export class KeptJourneys {
     this.#metrics = new JourneyMetrics({ registry: this.registry, clock, serviceLabelsMax });
   }
 
-  /** Rejects with a `UsageError` that says what is wrong with a file or an address. */
+  /** Rejects with a `UsageError` for a wrong file or address. */
   static async open(options: KeepOptions): Promise<KeptJourneys> {
     const kept = new KeptJourneys(options);
     const { historyPath: path, environment, retention, startThread } = options;
-    // An address that cannot be is said before a file is made.
+    // A wrong address is refused before a file is created.
     kept.#target();
     if (path !== undefined) {
       const place = { ...environment, path, retention, ...(startThread && { startThread }) };
@@ -68,7 +68,7 @@ export class KeptJourneys {
     return kept;
   }
 
-  /** What an earlier run left in flight. */
+  /** Changes that were in flight when an earlier run ended. */
   get earlier(): readonly JourneyRecord[] {
     return this.#history?.left ?? [];
   }
@@ -79,12 +79,12 @@ export class KeptJourneys {
     if (event.type !== "shown") this.#keep(event.journey);
   };
 
-  /** What is under way when the observation ends: what becomes of it nobody will have seen. */
+  /** Changes in flight at the end; their result stays unknown. */
   keepInFlight(journeys: readonly Journey[]): void {
     for (const journey of journeys) this.#keep(journey);
   }
 
-  /** The observer is made with our `onEvent`, and is known here from then on. */
+  /** The observer is created with `onEvent` of this object. */
   async follow(observer: Observer, run: ObserverRun): Promise<void> {
     const { environment, metricsPort, metricsAddress, metricsHosts } = this.#options;
     this.#run = run;
@@ -108,14 +108,14 @@ export class KeptJourneys {
     );
   }
 
-  /** Where metrics are answered, for a person. */
+  /** The URL of the metrics. */
   get metricsUrl(): string | undefined {
     const { metricsAddress } = this.#options;
     if (this.#listener === undefined) return undefined;
     return `http://${hostAndPort(metricsAddress, this.#listener.port)}/metrics`;
   }
 
-  /** What does not go as it should. */
+  /** Problems to show now. */
   notes(): readonly string[] {
     const history = this.#history;
     if (history?.trouble === undefined) return [];
@@ -124,7 +124,7 @@ export class KeptJourneys {
     return [`cannot write the history: ${trouble}; ${lost}`];
   }
 
-  /** Writes and sends what waits. Idempotent. */
+  /** Writes and sends what is pending. Idempotent. */
   async close(): Promise<void> {
     await Promise.all([this.#history?.close(), this.#exporter?.stop(), this.#listener?.close()]);
   }
@@ -143,7 +143,7 @@ export class KeptJourneys {
   }
 }
 
-/** Ready when any cluster is watched: the others are shown by their metrics. */
+/** Ready when one cluster is watched; metrics show the others. */
 function readinessOf(observer: Observer): ShownReadiness {
   const clusters = observer.clusters();
   const isHeard = clusters.some(({ state }) => state.type === "watching");

@@ -1,14 +1,15 @@
-// Lags in few bytes: how many there were, the longest exactly, and any quantile within two per cent,
-// however many were added. Buckets grow by two per cent from a hundredth of a millisecond on.
+// Statistics of lags in little memory: the count, the exact maximum, and quantiles within two per
+// cent. Buckets grow by two per cent from 0.01 ms.
+import type { MonotonicMs } from "../../../environment/clock.ts";
 
-/** A quantile is the mean of its bucket, so it is off by less than this. */
+/** A quantile is the mean of its bucket, so its error is smaller than this. */
 const growth = 1.02;
 const logGrowth = Math.log(growth);
 
-/** Shorter ones are zero to a person. */
+/** Shorter lags count as zero. */
 const leastMs = 0.01;
 
-/** Past 1,000 days; so at most some 1,850 buckets. */
+/** About 1,000 days, so there are at most some 1,850 buckets. */
 const mostMs = 1e11;
 
 interface Bucket {
@@ -17,7 +18,7 @@ interface Bucket {
 }
 
 export class LagFigures {
-  /** Bucket 0 is for what is shorter than `leastMs`. */
+  /** Bucket 0 has lags shorter than `leastMs`. */
   readonly #buckets = new Map<number, Bucket>();
   #count = 0;
   #maxMs = 0;
@@ -26,7 +27,7 @@ export class LagFigures {
     return this.#count;
   }
 
-  /** 0 when there was none. */
+  /** 0 without lags. */
   get maxMs(): number {
     return this.#maxMs;
   }
@@ -41,7 +42,7 @@ export class LagFigures {
     this.#maxMs = Math.max(this.#maxMs, lagMs);
   }
 
-  /** Takes out what was added before; the longest stays. */
+  /** Removes lags that were added before; the maximum stays. */
   subtract(others: LagFigures): void {
     for (const [number, { count, sumMs }] of others.#buckets) {
       const bucket = this.#buckets.get(number);
@@ -53,7 +54,7 @@ export class LagFigures {
     this.#count -= others.#count;
   }
 
-  /** The lag that this share of all does not exceed; undefined when there was none. */
+  /** The lag that this share of all does not exceed; undefined without lags. */
   quantileMs(share: number): number | undefined {
     const wanted = Math.max(1, Math.ceil(share * this.#count));
     let seen = 0;
@@ -68,4 +69,59 @@ export class LagFigures {
 function bucketOf(lagMs: number): number {
   if (lagMs < leastMs) return 0;
   return 1 + Math.floor(Math.log(Math.min(lagMs, mostMs) / leastMs) / logGrowth);
+}
+
+/**
+ * The lags of the last 15 minutes, by minute, because a view may be open for days. Invariant:
+ * `#sum` is the sum of the kept minutes, at most `minutesKept` of them.
+ */
+const minuteMs = 60_000;
+
+/** Long enough for a quantile of few changes, short enough to be current. */
+const minutesKept = 15;
+
+/** The real span is between 14 and 15 minutes. */
+export const recentMs = minutesKept * minuteMs;
+
+export const recentText = "last 15m";
+
+export type ShownLags = Pick<LagFigures, "count" | "maxMs" | "quantileMs">;
+
+export class RecentLags {
+  readonly #minutes = new Map<number, LagFigures>();
+  readonly #sum = new LagFigures();
+  /** The latest minute with a lag. */
+  #newest = Number.NEGATIVE_INFINITY;
+
+  /** Older lags are ignored. */
+  add(lagMs: number, shownAt: MonotonicMs): void {
+    const minute = minuteOf(shownAt);
+    this.#forgetBefore(minute);
+    if (minute <= this.#newest - minutesKept) return;
+    const figures = this.#minutes.get(minute) ?? new LagFigures();
+    this.#minutes.set(minute, figures);
+    figures.add(lagMs);
+    this.#sum.add(lagMs);
+  }
+
+  at(now: MonotonicMs): ShownLags {
+    this.#forgetBefore(minuteOf(now));
+    const sum = this.#sum;
+    const maxMs = Math.max(0, ...[...this.#minutes.values()].map((one) => one.maxMs));
+    return { count: sum.count, maxMs, quantileMs: (share) => sum.quantileMs(share) };
+  }
+
+  #forgetBefore(newest: number): void {
+    if (newest <= this.#newest) return;
+    this.#newest = newest;
+    for (const [minute, figures] of this.#minutes) {
+      if (minute > newest - minutesKept) continue;
+      this.#minutes.delete(minute);
+      this.#sum.subtract(figures);
+    }
+  }
+}
+
+function minuteOf(at: MonotonicMs): number {
+  return Math.floor(at / minuteMs);
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { at, change, picture, tell, uncoloured } from "../../../../tests/cli/watched-changes.ts";
 import { lagTable } from "./lag-table.ts";
-import { WatchTally } from "./watch-tally.ts";
+import { WatchTally } from "./tally.ts";
 
 const hour = 3_600_000;
 

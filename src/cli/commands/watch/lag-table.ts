@@ -1,27 +1,32 @@
-// The lags since the start, a row for each hop, leaves beside joins: the median, the 99th percentile or
-// the number of changes where there are too few for one, the longest, and the age of the oldest change that the hop has yet to show, for a figure
-// of what arrived hides what did not. Once it has gone on for long, those of the last quarter of an
-// hour stand below them, or instead of them where there is no room. A hop that nobody reports says
-// so. Pure.
+// The table of lags: a row for each hop, removals beside additions, with median, p99 (or the number
+// of changes, if too few), maximum and the oldest change that is not shown yet. After 15 minutes it
+// also shows the last 15 minutes, or only these on a small screen. Pure.
 import { elapsedMs } from "../../../environment/clock.ts";
 import { p99Of, samplesText } from "../../../timeline/percentile.ts";
 import { type Direction, type Hop, hops } from "../../../timeline/witness.ts";
 import type { Paint } from "../../terminal/paint.ts";
-import { cutText, rightText } from "../../terminal/text-columns.ts";
-import { directionNameColumns, directionNames } from "./direction-names.ts";
-import { awaitedCell, type HopCell, lagCell, paintTone, unknownSign } from "./hop-cell.ts";
-import type { Picture } from "./picture.ts";
-import { recentMs, recentText } from "./recent-lags.ts";
+import { cutText, rightText } from "../../terminal/text.ts";
+import {
+  awaitedCell,
+  directionNameColumns,
+  directionNames,
+  type HopCell,
+  lagCell,
+  paintTone,
+  unknownSign,
+} from "./hop-cell.ts";
+import { recentMs, recentText } from "./lag-figures.ts";
+import type { Picture } from "./view.ts";
 
 export interface LagTableOptions {
   readonly width: number;
-  /** Of the screen it stands on; absent where lines scroll. */
+  /** Height of the screen; absent where lines scroll. */
   readonly rows?: number;
   readonly slowMs: number;
   readonly paint: Paint;
 }
 
-/** Lags since the start, or of the last quarter of an hour. */
+/** Since the start, or the last 15 minutes. */
 type Span = "whole" | "recent";
 
 const hopColumns = 9;
@@ -29,7 +34,7 @@ const figureColumns = 8;
 const oldestColumns = 10;
 const directionColumns = 3 * figureColumns + oldestColumns;
 
-/** Both directions beside each other need so much. */
+/** Width with both directions side by side. */
 const bothColumns = hopColumns + 2 * directionColumns;
 
 const noAge = " ".repeat(oldestColumns);
@@ -38,7 +43,7 @@ const directions: readonly Direction[] = ["leave", "join"];
 
 const nothing: HopCell = { text: "–", tone: "quiet" };
 
-/** With fewer rows there is room for one span, and with fewer columns it takes more of them. */
+/** With fewer rows only one span is shown; a narrow table needs more rows. */
 const rowsForSpans = 36;
 const narrowRowsForSpans = 50;
 
@@ -49,7 +54,7 @@ export function lagTable(picture: Picture, options: LagTableOptions): readonly s
     : belowEachOther(picture, spans, options);
 }
 
-/** What it covers is the same in the beginning. */
+/** In the first 15 minutes both spans are equal. */
 function spansOf(
   { startedAt, now }: Picture,
   { width, rows = Number.POSITIVE_INFINITY }: LagTableOptions,
@@ -110,12 +115,12 @@ function belowEachOther(
   ];
 }
 
-/** Says of what time all the figures are where that is not since the start. */
+/** The title where no row covers the time since the start. */
 function headOf(spans: readonly Span[]): string {
   return spans.includes("whole") ? "" : recentText;
 }
 
-/** Below those since the start it is said at each row which they are. */
+/** The second row of a hop is named by its span. */
 function rowName(hop: Hop, at: number): string {
   return at === 0 ? hop : ` ${recentText}`;
 }
@@ -125,7 +130,7 @@ function figureHead(): string {
   return names.join("") + rightText("oldest", oldestColumns);
 }
 
-/** Undefined when somebody reports the hop. */
+/** Undefined when a source reports the hop. */
 function unknownText(
   { tally, unknown }: Picture,
   hop: Hop,
@@ -158,7 +163,10 @@ function figures(
   return cells.map((one) => paintedCell(one, figureColumns, paint)).join("");
 }
 
-/** Where a hop reported the change with or before the pod's own event, its lag is not known to be 0. */
+/**
+ * A hop that reported the change with or before the pod watch has a lag of at most 0, not exactly
+ * 0.
+ */
 function hopLagCell(hop: Hop, lagMs: number, slowFrom: { readonly slowMs: number }): HopCell {
   return hop !== "pod" && lagMs === 0
     ? lagCell(0, slowFrom, { bound: "≤" })
@@ -180,7 +188,7 @@ function oldestOf(
   return paintedCell(age, oldestColumns, paint);
 }
 
-/** The first request to an address that joined comes when somebody asks. */
+/** The first request to an added address depends on the clients, so it is never slow. */
 function slowFromMs(hop: Hop, direction: Direction, slowMs: number): number {
   return hop === "traffic" && direction === "join" ? Number.POSITIVE_INFINITY : slowMs;
 }

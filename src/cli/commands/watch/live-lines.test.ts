@@ -8,11 +8,11 @@ import {
   uncoloured,
 } from "../../../../tests/cli/watched-changes.ts";
 import type { Hop } from "../../../timeline/witness.ts";
-import { textColumns } from "../../terminal/text-columns.ts";
-import { changeColumns } from "./change-columns.ts";
+import { textColumns } from "../../terminal/text.ts";
+import { changeColumns } from "./change-line.ts";
 import { liveLines } from "./live-lines.ts";
-import type { Picture } from "./picture.ts";
-import { WatchTally } from "./watch-tally.ts";
+import { WatchTally } from "./tally.ts";
+import type { Picture } from "./view.ts";
 
 const unknown: ReadonlyMap<Hop, string> = new Map([
   ["synced", "no copies were seen in alpha"],

@@ -1,5 +1,5 @@
-// For a file or a pipe: a line for every change that is over or stuck, and nothing is ever drawn
-// again. Results go to standard output; how it stands with the clusters is told beside it.
+// Output to a file or a pipe: one line for each finished or stuck change. The state of the clusters
+// goes to standard error.
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import type { CancelTimer } from "../../../environment/timers.ts";
@@ -9,24 +9,24 @@ import type { Journey } from "../../../timeline/journey.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { wallAt } from "../../../timeline/journey-record.ts";
 import { paintFor } from "../../terminal/paint.ts";
-import { conditionOf } from "./cluster-rows.ts";
+import { SettledChanges } from "./finished-changes.ts";
 import { isSlow } from "./hop-cell.ts";
-import { latestIn, type Picture } from "./picture.ts";
-import { SettledChanges } from "./settled-changes.ts";
+import { conditionOf } from "./live-lines.ts";
 import { summaryLines } from "./summary-lines.ts";
-import type { WatchOutput, WatchOutputOptions } from "./watch-output.ts";
+import type { WatchOutput, WatchOutputOptions } from "./view.ts";
+import { latestIn, type Picture } from "./view.ts";
 
-/** How often it is looked whether a cluster's condition has changed. */
+/** Interval between checks of the clusters' states. */
 const lookEveryMs = 1_000;
 
-/** What comes and goes within it is one trouble. */
+/** A problem that comes back within this time is not reported again. */
 const noteOverAfterMs = 60_000;
 
 export class PlainOutput implements WatchOutput {
   readonly #options: WatchOutputOptions;
-  /** What was last said of each cluster. */
+  /** The last printed state of each cluster. */
   readonly #said = new Map<string, string>();
-  /** When each note that was said was last there. */
+  /** When each printed note was last seen. */
   readonly #notedAt = new Map<string, MonotonicMs>();
   readonly #settled = new SettledChanges();
   #cancel: CancelTimer | undefined;
@@ -75,7 +75,7 @@ export class PlainOutput implements WatchOutput {
     }
   }
 
-  /** Once for each state: how long it lasts is no news. */
+  /** Printed once for each state. */
   #sayCondition(status: ClusterStatus, picture: Picture): void {
     const cluster = visible(status.cluster);
     const { type } = status.state;
@@ -85,7 +85,7 @@ export class PlainOutput implements WatchOutput {
   }
 
   #sayNote(note: string, now: MonotonicMs): void {
-    // How many of how many it is by now is no news.
+    // A note that differs only in its numbers is not printed again.
     const known = note.replaceAll(/[\d,]+ of [\d,]+/g, "");
     if (!this.#notedAt.has(known)) this.#options.terminal.writeError(`note: ${visible(note)}\n`);
     this.#notedAt.set(known, now);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { at } from "../../../../tests/cli/watched-changes.ts";
-import { RecentLags } from "./recent-lags.ts";
+import { RecentLags } from "./lag-figures.ts";
 
 const minute = 60_000;
 

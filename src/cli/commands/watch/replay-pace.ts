@@ -1,26 +1,26 @@
-// How fast a recording is replayed: so many times as fast as it was, as fast as possible, paused, or one
-// change at a time. It decides when the next line is taken in; the recording's own times stay as they are.
+// The speed of a replay: a factor, as fast as possible, paused, or one change at a time. It decides
+// when the next line is processed; the times in the recording stay unchanged.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import type { Timers } from "../../../environment/timers.ts";
 
 export type ReplaySpeed = number | "max";
 
 export interface ReplayPaceOptions {
-  /** Of this machine. */
+  /** The clock of this machine. */
   readonly clock: Clock;
   readonly timers: Timers;
   readonly speed: ReplaySpeed;
-  /** Until this instant of the recording it goes as fast as possible. */
+  /** Up to this instant of the recording, as fast as possible. */
   readonly fromMs: number;
 }
 
 const slowest = 1 / 16;
 const fastest = 4_096;
 
-/** A timer is no more exact than that. */
+/** Timers are no more exact. */
 const leastWaitMs = 1;
 
-/** Lines that are taken in at once before others get a turn: keys, frames, Ctrl-C. */
+/** After this many lines, keys, frames and Ctrl-C get a turn. */
 const linesAtOnce = 500;
 
 export class ReplayPace {
@@ -28,11 +28,11 @@ export class ReplayPace {
   #speed: ReplaySpeed;
   #isPaused = false;
   #isStepping = false;
-  /** An instant of this machine at which the recording stood at `t`. */
+  /** The time on this machine when the recording was at `t`. */
   #anchor: { readonly at: MonotonicMs; readonly t: number } | undefined;
   #t = -Infinity;
   #lines = 0;
-  /** Ends the wait that is under way. */
+  /** Ends the current wait. */
   #wake: () => void = () => undefined;
 
   constructor(options: ReplayPaceOptions) {
@@ -44,27 +44,27 @@ export class ReplayPace {
     return this.#isPaused && !this.#isStepping;
   }
 
-  /** For a person: `paused`, `4×`. */
+  /** `paused`, `4×`. */
   get text(): string {
     if (this.isPaused) return "paused";
     return this.#speed === "max" ? "full speed" : `${this.#speed}×`;
   }
 
-  /** Space. */
+  /** The space key. */
   pause(): void {
     this.#isPaused = !this.#isPaused;
     this.#isStepping = false;
     this.#changed();
   }
 
-  /** Goes on to the next change, and pauses there. */
+  /** Continues to the next change and pauses there. */
   step(): void {
     this.#isPaused = true;
     this.#isStepping = true;
     this.#changed();
   }
 
-  /** A change was shown: a step is over. */
+  /** A change was shown, so the step is over. */
   shown(): void {
     this.#isStepping = false;
   }
@@ -79,7 +79,7 @@ export class ReplayPace {
     this.#changed();
   }
 
-  /** Resolves when a line of this instant is to be taken in; rejects when the signal aborts. */
+  /** Resolves when a line of this instant may be processed; rejects when the signal aborts. */
   async reach(t: number, signal: AbortSignal): Promise<void> {
     this.#lines += 1;
     if (this.#lines % linesAtOnce === 0) await this.#options.timers.breathe();
@@ -90,14 +90,14 @@ export class ReplayPace {
     this.#t = t;
   }
 
-  /** Infinite while it is paused. */
+  /** Infinite while paused. */
   #waitMs(t: number): number {
     if (t <= this.#t || t < this.#options.fromMs || this.#isStepping) return 0;
     if (this.#isPaused) return Infinity;
     if (this.#speed === "max") return 0;
     const now = this.#options.clock.monotonicMs();
     this.#anchor ??= { at: now, t: Math.max(this.#t, this.#options.fromMs) };
-    // Before the first line there is nothing to wait for.
+    // Nothing to wait for before the first line.
     if (this.#anchor.t === -Infinity) this.#anchor = { at: now, t };
     const waitMs = (t - this.#anchor.t) / this.#speed - elapsedMs(this.#anchor.at, now);
     return waitMs < leastWaitMs ? 0 : waitMs;

@@ -1,5 +1,5 @@
-// `lockstep watch --replay`: the same view of a recording as of clusters. It needs no cluster. Each run
-// in the file is shown by itself, from its own start to its end, in the times of the recording.
+// Runs `lockstep watch --replay`: the view of a recording instead of clusters. Each run in the file
+// is shown separately, with the times of the recording.
 import { setMaxListeners } from "node:events";
 import { visible } from "../../../decide/routing/shown-text.ts";
 import type { Environment } from "../../../environment/environment.ts";
@@ -13,20 +13,20 @@ import {
 } from "../../../recording/recording-line.ts";
 import { RecordingSurvey } from "../../../recording/recording-survey.ts";
 import { ReplayedRun, type RunHeader } from "../../../recording/replayed-run.ts";
-import { asUsage } from "../../as-usage.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
-import { counted } from "../../terminal/counted.ts";
+import { asUsage, type TimeGiven } from "../../flags.ts";
+import { counted } from "../../terminal/value-text.ts";
 import { ReplayPace, type ReplaySpeed } from "./replay-pace.ts";
+import type { WatchSettings } from "./settings.ts";
 import { WatchView } from "./view.ts";
-import type { WatchSettings } from "./watch-settings.ts";
 
 export interface ReplaySettings extends Pick<WatchSettings, "slowMs" | "utc" | "json" | "bounds"> {
   /** Absolute. */
   readonly path: string;
-  /** Undefined: as it was on a screen, else as fast as possible. */
+  /** Undefined: speed 1 on a screen, else as fast as possible. */
   readonly speed: ReplaySpeed | undefined;
-  /** An instant, or a time after the start of the recording. */
-  readonly from: { readonly atMs: number } | { readonly afterMs: number } | undefined;
+  /** A duration counts from the start of the recording. */
+  readonly from: TimeGiven | undefined;
 }
 
 export async function runReplay(
@@ -34,7 +34,7 @@ export async function runReplay(
   settings: ReplaySettings,
 ): Promise<ExitCode> {
   const { stop } = context;
-  // Each wait listens to it.
+  // Each wait adds a listener.
   setMaxListeners(0, stop);
   const replay = new Replay(context, settings);
   try {
@@ -54,9 +54,9 @@ class Replay {
   #view: WatchView | undefined;
   #pace: ReplayPace | undefined;
   #isOver = false;
-  /** The recorded run has begun to show what it observed. */
+  /** The recorded run has started its view. */
   #hasBegun = false;
-  /** And this one too. */
+  /** This replay has started its view. */
   #isStarted = false;
   #hasListed = false;
   #runs = 0;
@@ -83,7 +83,7 @@ class Replay {
     return this.end();
   }
 
-  /** Says what was seen. */
+  /** Prints the summary. */
   end(): ExitCode {
     this.#endRun();
     const { terminal } = this.#context;
@@ -153,7 +153,7 @@ class Replay {
     const { namespaces, services } = watched;
     this.#view = new WatchView({
       clock,
-      // A screen is drawn for the person who looks at it now.
+      // A screen is redrawn in real time.
       timers: this.#isScreen ? environment.timers : clock,
       log: environment.log,
       terminal,
@@ -179,7 +179,7 @@ class Replay {
   #fromMs({ watched }: ReplayedRun): number {
     const { from } = this.#settings;
     if (from === undefined) return -Infinity;
-    const afterMs = "afterMs" in from ? from.afterMs : from.atMs - watched.wallMs;
+    const afterMs = from.type === "duration" ? from.ms : from.wallMs - watched.wallMs;
     return watched.monotonicMs + afterMs;
   }
 
@@ -221,7 +221,9 @@ const keysText = "keys: space pauses, â†’ or s jumps to the next change, + and â
 
 const noKeys = (): void => undefined;
 
-/** What the file is of. Rejects with a `UsageError` for one that is no recording. */
+/**
+ * Reads the clusters and services of the file. Rejects with a `UsageError` if it is no recording.
+ */
 async function surveyOf(
   { files }: Pick<Environment, "files">,
   path: string,
@@ -239,7 +241,7 @@ async function surveyOf(
       if (line?.type === "run") {
         refuseLaterVersion(line.version);
         isRecording = true;
-        // Where the header says it, it says it all.
+        // A header with this field is complete.
         isComplete = line.watched !== undefined;
       } else if (line !== undefined && !isComplete) survey.take(line);
     }

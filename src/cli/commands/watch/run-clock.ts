@@ -1,6 +1,6 @@
-// A run of the observer whose instants are told by the wall clock as it stands. Somebody sets the clock,
-// or the machine sleeps, during which the monotonic clock of most systems stands still: without this a
-// view that is left open would show times of yesterday, and keep journeys under them.
+// Converts times of an observer run to the current wall clock. If the clock is set or the machine
+// is suspended, later times use the new clock; otherwise a view that stays open would show wrong
+// times.
 import {
   type Clock,
   elapsedMs,
@@ -16,10 +16,10 @@ export interface RunClockOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-/** Both clocks are slewed alike; what is beyond their reading at different moments is a step. */
+/** Both clocks are slewed alike, so a larger difference is a step. */
 const stepMs = 1_000;
 
-/** Invariant: both instants are one and the same, within a second of what the clocks say. */
+/** Invariant: both fields are the same instant, within a second of the clocks. */
 export class RunClock implements ObserverRun {
   readonly name: string;
   readonly #options: RunClockOptions;
@@ -42,7 +42,7 @@ export class RunClock implements ObserverRun {
     return this.#monotonicMs;
   }
 
-  /** To be called before instants are told; between two calls they do not move. */
+  /** Call before converting times; they do not change between two calls. */
   follow(): void {
     const { clock, log } = this.#options;
     const [wallMs, monotonicMs] = [clock.wallMs(), clock.monotonicMs()];

@@ -26,9 +26,9 @@ test("without a terminal every change that is over or stuck is a line", () =>
       "
     `);
     expect(errors).toMatchInlineSnapshot(`
-      "● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
-        requests; then keeps 4 watches open and sends 12 requests a minute to check
-        that the watches are up to date
+      "● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes; about 2.3 kB in 4
+        requests. Then keeps 4 watches open and sends 12 requests a minute to check
+        that they are up to date.
         Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the
         controllers' queues, rate limits, flags and logs. It sees everything else.
 
@@ -287,9 +287,9 @@ test("a cluster that cannot be reached is said to be, and does not hold up the o
     expect(errors).toMatchInlineSnapshot(`
       "! context lab-1-again is skipped: it is the same server as lab-1
       ! context proxied is skipped: the kubeconfig /kubeconfig: cluster "proxied": proxy-url is not supported
-      ● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes: about 2.3 kB in 4
-        requests; then keeps 4 watches open and sends 12 requests a minute to check
-        that the watches are up to date
+      ● lab-1: will list 1 service, 1 pod, 1 endpointslice, 0 nodes; about 2.3 kB in 4
+        requests. Then keeps 4 watches open and sends 12 requests a minute to check
+        that they are up to date.
       ✗ lab-2 (https://lab-2:6443) does not answer, retrying: lab-2: no such host
         Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the
         controllers' queues, rate limits, flags and logs. It sees everything else.
@@ -369,18 +369,16 @@ test.each([
       "(and 2 more: kubectl config get-contexts)",
   ],
   [["--context", "lab-1", "--context", "lab-1"], "lab-1 is given twice: remove one."],
-  [["--context", "lab-1", "--all-contexts"], "use either --all-contexts or --context"],
-  [["--service", "web"], '--service must be namespace/name, such as shop/web, not "web".'],
+  [
+    ["--context", "lab-1", "--all-contexts"],
+    "--all-contexts and --context cannot be used together",
+  ],
   [
     ["--service", "shop/web", "--namespace", "other"],
     "shop/web is not in one of the given namespaces",
   ],
   [["--access-log", "/nowhere.log"], "access log /nowhere.log does not exist"],
   [["--access-log", "/"], "the access log / is a folder: give a file."],
-  [
-    ["--access-log", "-", "--log-format", "abc"],
-    "--log-format: the log format given has no $status",
-  ],
   [["--access-log", "pod:web"], "--access-log: pod:web is not a pod"],
   [["--proxy", "envoy=http://proxy"], "--proxy envoy=http://proxy: unknown kind of proxy envoy"],
   [["--otlp", "collector"], "--otlp must be the URL of an OTLP receiver over HTTP"],
@@ -390,9 +388,19 @@ test.each([
   }),
 );
 
-test("what cannot be is the caller's mistake", () =>
+test.each([
+  [["--service", "web"], "It must be namespace/name, such as shop/web."],
+  [["--access-log", "-", "--log-format", "abc"], "It must be a log_format of nginx with $status"],
+])("%j is refused with how to correct it", (args, message) =>
   inObserverWorld(async (world) => {
-    await expect(lockstepWatch(world, { args: ["--service", "web"] })).rejects.toBeInstanceOf(
+    const { code, errors } = await lockstepWatch(world, { args });
+    expect([code, errors]).toEqual([2, expect.stringContaining(message)]);
+  }),
+);
+
+test("a context that does not exist is a usage error", () =>
+  inObserverWorld(async (world) => {
+    await expect(lockstepWatch(world, { args: ["--context", "nowhere"] })).rejects.toBeInstanceOf(
       UsageError,
     );
   }));

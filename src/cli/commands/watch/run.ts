@@ -1,6 +1,5 @@
-// Puts a watch together: the clusters, the observer, the view, what is kept beside it, and the
-// proxies and logs that tell of the last hops. It ends when it is told to, after the time it was
-// given, or when whoever reads its output has enough; and says then what it has seen.
+// Runs `lockstep watch`: clusters, observer, view, history, metrics, proxies and access logs. It
+// ends at a stop signal, after --for, or when its output is closed, and prints a summary.
 import type { Environment } from "../../../environment/environment.ts";
 import { FilesError } from "../../../environment/files.ts";
 import { Observer } from "../../../observe/observer.ts";
@@ -8,20 +7,18 @@ import { ObserverRecording } from "../../../recording/observer-recording.ts";
 import type { WatchedRun } from "../../../recording/watched-run.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import type { ObserverRun } from "../../../timeline/journey-record.ts";
-import { asUsage } from "../../as-usage.ts";
 import { aborted, type CommandContext, type ExitCode } from "../../command.ts";
+import { asUsage } from "../../flags.ts";
+import { readPreview } from "../../preview.ts";
 import { errorsOnly, warningsOnly } from "../../quiet-log.ts";
+import { type WatchedClusters, watchedClusters } from "../../watched-clusters.ts";
 import { refuseRecording } from "../record/refused-recording.ts";
-import { AskedProxies } from "./asked-proxies.ts";
-import { FollowedLogs, refuseMissingLogs } from "./followed-logs.ts";
 import { KeptJourneys } from "./kept-journeys.ts";
-import { ScreenLog } from "./screen-log.ts";
+import { ScreenLog } from "./screen.ts";
+import type { WatchSettings } from "./settings.ts";
+import { AskedProxies, FollowedLogs, refuseMissingLogs } from "./sources.ts";
 import { WatchView } from "./view.ts";
-import { type WatchedClusters, watchedClusters } from "./watch-clusters.ts";
-import type { WatchSettings } from "./watch-settings.ts";
-import { whatComes } from "./what-comes.ts";
 
-/** Said before it begins, when somebody wonders whether it is worth while. */
 const managedText =
   "Lockstep only reads. On a managed cluster (EKS, GKE, AKS) it cannot see the controllers' " +
   "queues, rate limits, flags and logs. It sees everything else.";
@@ -33,7 +30,7 @@ export async function runWatch(
   const { terminal } = context;
   const isScreen = terminal.interactive && !settings.json;
   const screenLog = isScreen ? new ScreenLog() : undefined;
-  // To a person the lines themselves say how it stands with clusters and proxies.
+  // The lines show the state of clusters and proxies, so a person needs no log for that.
   const quiet = settings.json ? warningsOnly : errorsOnly;
   const log = screenLog ?? quiet(context.environment.log);
   const environment = { ...context.environment, log };
@@ -59,7 +56,7 @@ interface WatchParts {
   readonly settings: WatchSettings;
   readonly clusters: WatchedClusters;
   readonly kept: KeptJourneys;
-  /** There when the view is a screen. */
+  /** Defined when the view is a screen. */
   readonly screenLog: ScreenLog | undefined;
 }
 
@@ -70,7 +67,7 @@ class Watch {
   readonly #view: WatchView;
   readonly #proxies: AskedProxies;
   readonly #logs: FollowedLogs;
-  /** Nothing that is heard from then on counts. */
+  /** Later events are ignored. */
   #isOver = false;
 
   constructor(parts: WatchParts) {
@@ -156,8 +153,8 @@ class Watch {
   }
 
   /**
-   * Idempotent. Logs end first, because no more requests are waited for. Proxies end when nothing is
-   * taken in any more: that they are asked no longer does not show what they have yet to show.
+   * Idempotent. Logs stop first, because no more requests are needed. Proxies stop last: a proxy
+   * that is no longer read must not look as if it had shown its pending changes.
    */
   async stop(): Promise<void> {
     await this.#logs.stop();
@@ -170,7 +167,7 @@ class Watch {
   async #sayWhatComes(stop: AbortSignal): Promise<void> {
     const { context, environment, settings, clusters, kept } = this.#parts;
     const { terminal } = context;
-    const lines = await whatComes({
+    const lines = await readPreview({
       ...environment,
       leftOut: clusters.leftOut,
       servers: clusters.servers,
@@ -219,7 +216,7 @@ class Watch {
   }
 }
 
-/** Undefined when nothing is to be recorded. */
+/** Undefined without --record. */
 function recordingOf(
   { environment, settings, clusters }: WatchParts,
   { name, monotonicMs, wallMs }: ObserverRun,

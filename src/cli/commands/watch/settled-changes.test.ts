@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { at, type ChangeFields, change } from "../../../../tests/cli/watched-changes.ts";
 import type { Journey } from "../../../timeline/journey.ts";
-import { SettledChanges } from "./settled-changes.ts";
+import { SettledChanges } from "./finished-changes.ts";
 
 const pending = { outcome: "pending" } as const;
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { uncoloured } from "../../../../tests/cli/watched-changes.ts";
 import { lostHop } from "../../../observe/lost-hops.ts";
 import type { KindPreview } from "../../../observe/preview.ts";
-import { startLines } from "./start-lines.ts";
+import { startLines } from "../../preview.ts";
 
 function kind(resource: KindPreview["resource"], objects: number | undefined): KindPreview {
   const known = { bytes: objects, listRequests: 1, problem: undefined };
@@ -40,9 +40,9 @@ test("before it starts it says what it will read, and what a missing permission 
     startLines(previews, permissions, { width: 80, paint: uncoloured, closing: "Reads only." }),
   ).toMatchInlineSnapshot(`
     [
-      "● prod-eu: will list 1,204 services, endpointslices (number unknown): about 6.1",
-      "  MB in 4 requests; then keeps 2 watches open and sends 6 requests a minute to",
-      "  check that the watches are up to date",
+      "● prod-eu: will list 1,204 services, endpointslices (number unknown); about 6.1",
+      "  MB in 4 requests. Then keeps 2 watches open and sends 6 requests a minute to",
+      "  check that they are up to date.",
       "✗ prod-\\u{1b}us does not answer, retrying: connection refused",
       "! Missing permission: list/watch pods in prod-eu. Effect: pod times are unknown;",
       "  timing starts at the EndpointSlice, after the endpoint controller",

@@ -8,7 +8,7 @@ import {
   uncoloured,
 } from "../../../../tests/cli/watched-changes.ts";
 import { summaryLines } from "./summary-lines.ts";
-import { WatchTally } from "./watch-tally.ts";
+import { WatchTally } from "./tally.ts";
 
 const hour = 3_600_000;
 

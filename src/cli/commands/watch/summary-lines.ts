@@ -1,28 +1,24 @@
-// What was seen, said once at the end: how many changes, how long each hop took, the slowest, the
-// ones that are stuck, and what stayed unknown and why. Pure.
+// The summary at the end: number of changes, lags at each hop, slowest and stuck changes, and the
+// reasons for unknown values. Pure.
 
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Journey, Outcome } from "../../../timeline/journey.ts";
-import { counted } from "../../terminal/counted.ts";
 import type { Paint } from "../../terminal/paint.ts";
-import { numberText } from "../../terminal/value-text.ts";
-import { wrapText } from "../../terminal/wrapped-text.ts";
-import { changeColumns, headLine } from "./change-columns.ts";
-import { changeLine } from "./change-line.ts";
-import { conditionOf } from "./cluster-rows.ts";
+import { wrapText } from "../../terminal/text.ts";
+import { counted, numberText } from "../../terminal/value-text.ts";
+import { changeColumns, changeLine, headLine, shownHops } from "./change-line.ts";
 import { type LagTableOptions, lagTable } from "./lag-table.ts";
-import { lineContext } from "./live-lines.ts";
-import type { Picture, ViewOptions } from "./picture.ts";
-import { shownHops } from "./shown-hops.ts";
-import { isUnheard } from "./unknown-hops.ts";
+import { conditionOf, lineContext } from "./live-lines.ts";
+import type { Picture, ViewOptions } from "./view.ts";
+import { isUnheard } from "./view.ts";
 
 export interface SummaryOptions extends Pick<ViewOptions, "width" | "slowMs" | "utc"> {
   readonly paint: Paint;
 }
 
-/** By name; what is more than a page is counted. */
+/** Further ones are only counted. */
 const stuckMost = 20;
 
 const endings: readonly (readonly [Outcome, string])[] = [
@@ -48,7 +44,7 @@ export function summaryLines(picture: Picture, options: SummaryOptions): readonl
   ];
 }
 
-/** It scrolls, so however few rows the screen had it has room for what was since the start. */
+/** The summary scrolls, so it always shows the lags since the start. */
 function wholeTable({ width, slowMs, paint }: SummaryOptions): LagTableOptions {
   return { width, slowMs, paint };
 }
@@ -103,7 +99,7 @@ function listed(
   ];
 }
 
-/** What somebody must know who draws conclusions from the figures. */
+/** Limits of the numbers above. */
 function caveats(picture: Picture, options: SummaryOptions): readonly string[] {
   const { tally, clusters, notes } = picture;
   const inexact =

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { at, clusterOf } from "../../../../tests/cli/watched-changes.ts";
 import type { ClusterState } from "../../../observe/cluster-status.ts";
-import { unknownHops } from "./unknown-hops.ts";
+import { unknownHops } from "./view.ts";
 
 function told(states: Readonly<Record<string, ClusterState>>): Readonly<Record<string, string>> {
   const clusters = Object.entries(states).map(([cluster, state]) => clusterOf(cluster, state));

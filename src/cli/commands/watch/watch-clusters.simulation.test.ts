@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { startServers } from "../../../../tests/cli/cluster-servers.ts";
 import { simulate } from "../../../simulation/simulation.ts";
-import { watchedClusters } from "./watch-clusters.ts";
+import { watchedClusters } from "../../watched-clusters.ts";
 
 const hosts = ["lab-1", "lab-1-server-2", "lab-2"];
 

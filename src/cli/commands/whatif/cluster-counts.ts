@@ -1,7 +1,10 @@
-// Reads from a cluster how large it is and how its controllers are set. It only reads, and says what
-// before it does: services in pages, and of pods and nodes a single one each, because the answer
-// says how many there are beside it.
+// `--from-context`: reads the size of a cluster and the flags of its controllers. It first prints its
+// requests and only reads: all services in pages, but one pod and one node, because a list also reports
+// the number of remaining items.
+import { resolve as absolute } from "node:path";
 import { type KubeClient, parseJson, StatusError } from "../../../kube/client/client.ts";
+import { HttpKubeClient } from "../../../kube/client/http-client.ts";
+import { kubeconfigAccess } from "../../../kube/credentials/credentials-kubeconfig.ts";
 import {
   isRecord,
   listAt,
@@ -13,23 +16,23 @@ import {
 import type { ProfileName } from "../../../lab/versions/profiles.ts";
 import { type InputKey, inputNamed, readInput } from "../../../lab/whatif/inputs.ts";
 import { problemText } from "../../../observe/problem-text.ts";
-import { UsageError } from "../../command.ts";
-import { nearestProfile } from "./nearest-profile.ts";
+import { type CommandContext, UsageError } from "../../command.ts";
+import { numberText } from "../../terminal/value-text.ts";
 
-export interface ClusterCounts {
+interface ClusterCounts {
   readonly given: Readonly<Partial<Record<InputKey, number>>>;
   readonly version: ProfileName;
   readonly gitVersion: string;
-  /** Whether the controller manager's pod could be seen, and with it its flags. */
+  /** The pod of the controller manager is visible, and with it its flags. */
   readonly hasFlags: boolean;
-  /** Services nobody publishes for: they cost nothing and are not counted. */
+  /** No controller publishes endpoints for these services, so they are not simulated. */
   readonly withoutSelector: number;
   readonly withSelector: number;
 }
 
 const pageSize = 500;
 
-/** More would be a server that never ends its list. */
+/** A server with more pages never ends its list. */
 const pagesMax = 1_000;
 
 const requestDeadlineMs = 30_000;
@@ -103,7 +106,7 @@ class CountsReader {
     return counted;
   }
 
-  /** The first object, and what the server says remains; where it does not say, page by page. */
+  /** From `remainingItemCount`, or page by page where the server does not report it. */
   async count(path: string): Promise<number> {
     const first = await this.get(`${path}?limit=1`);
     const metadata = recordAt(first, "metadata");
@@ -116,7 +119,7 @@ class CountsReader {
     return counted;
   }
 
-  /** Undefined when the pod cannot be seen, as where somebody else runs the control plane. */
+  /** Undefined when the pod is not visible, for example on a managed control plane. */
   async managerFlags(): Promise<Readonly<Partial<Record<InputKey, number>>> | undefined> {
     const selector = encodeURIComponent("component=kube-controller-manager");
     const list = await this.get(
@@ -153,7 +156,7 @@ const flagKeys: Readonly<Record<string, InputKey>> = {
   "node-monitor-grace-period": "grace-period",
 };
 
-/** Those that a question knows; one that cannot be read counts as not given. */
+/** Only flags that `lockstep whatif` has; an unreadable value is ignored. */
 export function flagsOf(words: readonly string[]): Readonly<Partial<Record<InputKey, number>>> {
   const flags: Partial<Record<InputKey, number>> = {};
   for (const word of words) {
@@ -165,4 +168,62 @@ export function flagsOf(words: readonly string[]): Readonly<Partial<Record<Input
     if ("value" in read) flags[key] = read.value;
   }
   return flags;
+}
+
+export async function readFromContext(
+  { environment, terminal, stop }: CommandContext,
+  { name, kubeconfig }: { readonly name: string; readonly kubeconfig: string | undefined },
+): Promise<ClusterCounts> {
+  const path = kubeconfig === undefined ? undefined : absolute(kubeconfig);
+  const [cluster] = await kubeconfigAccess({ ...environment, path, contexts: [name] });
+  if (cluster === undefined) throw new UsageError(`the kubeconfig gives no access to ${name}`);
+  terminal.writeError(readingStatement(name));
+  const client = new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep-whatif" });
+  const counts = await readCounts(client, stop);
+  terminal.writeError(`${foundText(counts)}\n`);
+  return counts;
+}
+
+function foundText(counts: ClusterCounts): string {
+  const { given, gitVersion, version, hasFlags, withSelector, withoutSelector } = counts;
+  const { services = 0, pods = 0, nodes = 0 } = given;
+  const padded =
+    services > withSelector
+      ? `Fewer than ${services} services are simulated as ${services}.\n`
+      : "";
+  const flags = hasFlags
+    ? "with the flags of its controller manager"
+    : "with default flags because its controller manager is not visible";
+  return (
+    `Found services: ${numberText(withSelector)} with a selector, ` +
+    `${numberText(withoutSelector)} without; pods: ${numberText(pods)}; nodes: ` +
+    `${numberText(nodes)}.\n${padded}It is ${gitVersion}, simulated as ${version}, ${flags}.`
+  );
+}
+
+/** By minor version: the first patch that compares the label of headless services correctly (PR 94112). */
+const fixedIn: ReadonlyMap<number, number> = new Map([
+  [16, Number.POSITIVE_INFINITY],
+  [17, 13],
+  [18, 10],
+  [19, 3],
+]);
+
+const firstCached = 8;
+const firstSliced = 21;
+const firstReordered = 35;
+
+/**
+ * The lab version that publishes endpoints like this one. They differ in: rounds every 30 s up to 1.7, the
+ * label bug of headless services from 1.16, EndpointSlices, and the order of publishing since 1.35.
+ */
+export function nearestProfile(gitVersion: string): ProfileName {
+  const [, minorText, patchText] = /^v1\.(\d+)\.(\d+)/.exec(gitVersion) ?? [];
+  const minor = minorText === undefined ? firstSliced : Number(minorText);
+  if (minor < firstCached) return "1.7";
+  if (minor >= firstReordered) return "1.36";
+  if (minor >= firstSliced) return "1.33";
+  const fixed = fixedIn.get(minor);
+  if (fixed !== undefined) return Number(patchText) < fixed ? "1.17.3" : "1.17.13";
+  return minor < Math.min(...fixedIn.keys()) ? "1.9" : "1.17.13";
 }

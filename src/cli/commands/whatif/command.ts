@@ -1,6 +1,7 @@
-// `lockstep whatif`: predicts what becomes of a change in a cluster of a given size with given
-// settings, by running the same controllers in virtual time; finds settings that meet a target.
-import { Command, InvalidArgumentError, Option } from "commander";
+// `lockstep whatif`: flags and help. To add a number about the cluster or its controllers, add a row to
+// `inputs` (src/lab/whatif/inputs.ts) and a line to `descriptions`; it can then be swept too. Any other
+// flag needs a field in `WhatifFlags` and an option below, and is used in run.ts.
+import { Command, Option } from "commander";
 import { parseGoDuration } from "../../../environment/go-duration.ts";
 import { type ProfileName, profileNames } from "../../../lab/versions/profiles.ts";
 import {
@@ -10,24 +11,16 @@ import {
   rangeText,
   readInput,
 } from "../../../lab/whatif/inputs.ts";
-import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
+import type { CommandContext, ExitCode } from "../../command.ts";
+import { choice, duration, kubeconfigHelp, randomSeed, refuse, wholeNumber } from "../../flags.ts";
 import { helpText } from "../../help-text.ts";
-import { wrapText } from "../../terminal/wrapped-text.ts";
-import { wholeNumber } from "../../whole-number.ts";
-import {
-  examplePreset,
-  fittedIn,
-  type HeartbeatGap,
-  type PresetName,
-  parseHeartbeat,
-  parseVersion,
-  presetNames,
-  questionOf,
-} from "./asked.ts";
-import { readFromContext } from "./from-context.ts";
-import { answer, type Sweep } from "./run.ts";
+import { wrapText } from "../../terminal/text.ts";
+import { type HeartbeatGap, type PresetName, presetNames } from "./question.ts";
+import { runWhatif } from "./run.ts";
 
-interface WhatifFlags extends Readonly<Partial<Record<string, unknown>>> {
+export interface WhatifFlags {
+  /** Those of `inputs` that were given. */
+  readonly given: Readonly<Partial<Record<InputKey, number>>>;
   readonly preset?: PresetName;
   readonly kubeVersion?: ProfileName;
   readonly heartbeat?: HeartbeatGap;
@@ -40,21 +33,44 @@ interface WhatifFlags extends Readonly<Partial<Record<string, unknown>>> {
   readonly json: boolean;
 }
 
-const descriptions: Readonly<Record<InputKey, string>> = {
-  services: "services with a selector (default: 1,000)",
-  "headless-share": "share of headless services, 0 to 1 (default: 0)",
-  pods: "pods (default: as many as services)",
-  nodes: "nodes (default: 10)",
-  churn: "pod changes a second or a minute: 0.5/s, 30/min (default: 0)",
-  "write-capacity": "maximum writes a second of the API server (default: no limit)",
-  "write-latency": "time per write of an idle API server (default: 3ms)",
-  qps: "--kube-api-qps (default: 20)",
-  burst: "--kube-api-burst (default: 30)",
-  workers: "--concurrent-endpoint-syncs, also for slices (default: 5)",
-  resync: "--min-resync-period (default: 12h)",
-  "batch-period": "--endpoint-updates-batch-period, also for slices (default: 0s)",
-  "grace-period": "--node-monitor-grace-period (default: 40s, 50s since 1.32)",
+export interface Sweep {
+  readonly input: Input;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The help of each number, by its group. A new row of `inputs` needs a line here. */
+const descriptions: Readonly<Record<InputKey, readonly [InputGroup, string]>> = {
+  services: ["The cluster:", "services with a selector (default: 1,000)"],
+  "headless-share": ["The cluster:", "share of headless services, 0 to 1 (default: 0)"],
+  pods: ["The cluster:", "pods (default: as many as services)"],
+  nodes: ["The cluster:", "nodes (default: 10)"],
+  churn: ["The cluster:", "pod changes a second or a minute: 0.5/s, 30/min (default: 0)"],
+  "write-capacity": [
+    "The cluster:",
+    "maximum writes a second of the API server (default: no limit)",
+  ],
+  "write-latency": ["The cluster:", "time per write of an idle API server (default: 3ms)"],
+  qps: ["The controllers:", "requests a second of the controllers: --kube-api-qps (default: 20)"],
+  burst: ["The controllers:", "requests allowed at once: --kube-api-burst (default: 30)"],
+  workers: [
+    "The controllers:",
+    "endpoint workers: --concurrent-endpoint-syncs, also for slices (default: 5)",
+  ],
+  resync: ["The controllers:", "time between full resyncs: --min-resync-period (default: 12h)"],
+  "batch-period": [
+    "The controllers:",
+    "wait to join changes: --endpoint-updates-batch-period, also for slices (default: 0s)",
+  ],
+  "grace-period": [
+    "The controllers:",
+    "time until a silent node is lost: --node-monitor-grace-period (default: 40s, 50s since 1.32)",
+  ],
 };
+
+const inputGroups = ["The cluster:", "The controllers:"] as const;
+
+type InputGroup = (typeof inputGroups)[number];
 
 const forms: Readonly<Record<Input["unit"], string>> = {
   count: "n",
@@ -67,13 +83,16 @@ const epilogue = `
 The prediction is a simulation of a cluster of this size with the controllers of this version. Pods
 change at random times. The wait is the time from the stored pod status until the change is listed in
 the EndpointSlices or Endpoints. "random time" combines times with and without a resync by their
-share of the time. "during a resync" is the bad case. Nodes are simulated separately, with kubelets
+share of the time. "during a resync" is the worst case. Nodes are simulated separately, with kubelets
 that report late and nodes that die.
 
---churn changes all pods alike; the measured changes are part of it. If more work arrives than the
-limits allow, the queue is saturated: the answer is how fast the wait grows, not a wait. In a small
-cluster the growth ends within the simulation, because a service is in the queue only once. Then the
-answer is the wait after that.
+--churn changes random pods; the measured changes are some of these. If more work arrives than the
+limits allow, the queue is saturated, and the answer is how fast the wait grows. In a small cluster
+the wait stops growing, because a service is in the queue only once. Then the answer is that wait.
+
+Processor time is not simulated. Above about 250 requests a second a real API server is busy with one
+core, and real controllers merge changes and write less often than predicted. The output says so where
+a prediction is above that rate.
 
 --target finds the cheapest settings where no measured change waits longer: without a resync, during a
 resync or during a restart. Cheaper means, in this order: a lower --kube-api-qps (the burst is 1.5
@@ -101,87 +120,56 @@ Examples:
   lockstep whatif --from-context production --target 10s --json`;
 
 export function whatifCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
-  const command = new Command("whatif")
-    .description("predict how long changes wait, and find settings that meet a target")
-    .addOption(
-      new Option("--preset <name>", "use the cluster of an incident").choices([...presetNames]),
-    );
-  for (const input of inputs) {
-    command.option(
-      `--${input.key} <${forms[input.unit]}>`,
-      descriptions[input.key],
-      inputReader(input),
-    );
+  const command = new Command("whatif").description(
+    "predict how long changes wait, and find settings that meet a target",
+  );
+  for (const group of inputGroups) {
+    command.optionsGroup(group);
+    if (group === "The cluster:") {
+      command.addOption(
+        new Option("--preset <name>", "use the cluster of an incident").choices([...presetNames]),
+      );
+    }
+    for (const input of inputs) {
+      const [ofGroup, text] = descriptions[input.key];
+      if (ofGroup !== group) continue;
+      command.option(`--${input.key} <${forms[input.unit]}>`, text, inputReader(input));
+    }
   }
   return command
     .option(
       "--kube-version <version>",
       `one of ${profileNames.join(", ")} (default: 1.33)`,
-      versionReader,
+      kubeVersion,
     )
     .option(
       "--heartbeat <gap>",
       "time between kubelet reports: 10s, 20s..50s, lease:20s..50s, status:20s..50s",
-      heartbeatReader,
+      heartbeatGap,
     )
-    .option("--target <time>", "find the cheapest settings with no longer wait", targetReader)
-    .option("--sweep <key=a..b>", "simulate several values of one setting", sweepReader)
+    .optionsGroup("The question:")
+    .option(
+      "--target <time>",
+      "find the cheapest settings where no change waits longer",
+      duration({ fromMs: 50, toMs: 3_600_000 }),
+    )
+    .option("--sweep <key=a..b>", "simulate several values of one setting", sweepOf)
     .option("--steps <n>", "number of values in a sweep", wholeNumber(2, 20), 5)
     .option("--from-context <name>", "read the numbers from a cluster of the kubeconfig")
-    .option("--kubeconfig <file>", "kubeconfig file (default: $KUBECONFIG or ~/.kube/config)")
-    .option("--seed <n>", "random seed", wholeNumber(0, 2 ** 31 - 1), 1)
+    .option("--kubeconfig <file>", kubeconfigHelp)
+    .option("--seed <n>", "random seed", randomSeed, 1)
     .option("--json", "print everything as one JSON document", false)
     .addHelpText("after", helpText(context, epilogue))
-    .action(async (flags: WhatifFlags) => done(await runWhatif(context, flags)));
-}
-
-async function runWhatif(context: CommandContext, flags: WhatifFlags): Promise<ExitCode> {
-  const { target, sweep, fromContext, kubeconfig, kubeVersion, heartbeat, seed } = flags;
-  const given = givenIn(flags);
-  if (target !== undefined && sweep !== undefined) {
-    throw new UsageError("use either --target or --sweep, not both.");
-  }
-  if (flags.preset !== undefined && fromContext !== undefined) {
-    throw new UsageError("use either --preset or --from-context, not both.");
-  }
-  if (sweep !== undefined && given[sweep.input.key] !== undefined) {
-    throw new UsageError(`--${sweep.input.key} is the value of the sweep: remove it.`);
-  }
-  const isOpen = Object.keys(given).length === 0 && kubeVersion === undefined;
-  const isExample = isOpen && fromContext === undefined && heartbeat === undefined && !sweep;
-  const preset = flags.preset ?? (isExample ? examplePreset : undefined);
-  const read =
-    fromContext === undefined
-      ? undefined
-      : await readFromContext(context, { name: fromContext, kubeconfig });
-  const question = questionOf({
-    given,
-    seed,
-    ...(preset === undefined ? {} : { preset }),
-    ...(kubeVersion === undefined ? {} : { version: kubeVersion }),
-    ...(heartbeat === undefined ? {} : { heartbeat }),
-    ...(read === undefined ? {} : { read }),
-  });
-  if (target !== undefined && question.settings.batchMs >= target) {
-    throw new UsageError(
-      "--target must be longer than the batch period, because every change waits for it.",
+    .action(async (flags: Omit<WhatifFlags, "given">) =>
+      done(await runWhatif(context, { ...flags, given: givenIn(command) })),
     );
-  }
-  return answer(context, question, {
-    json: flags.json,
-    steps: flags.steps,
-    ...(target === undefined ? {} : { targetMs: target }),
-    ...(sweep === undefined ? {} : { sweep }),
-    ...(preset === undefined ? {} : { fitted: fittedIn(preset) }),
-    ...(flags.preset === undefined && isExample ? { example: examplePreset } : {}),
-  });
 }
 
-function givenIn(flags: WhatifFlags): Partial<Record<InputKey, number>> {
+function givenIn(command: Command): WhatifFlags["given"] {
   const given: Partial<Record<InputKey, number>> = {};
   for (const { key } of inputs) {
     const name = key.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-    const value = flags[name];
+    const value: unknown = command.getOptionValue(name);
     if (typeof value === "number") given[key] = value;
   }
   return given;
@@ -190,47 +178,43 @@ function givenIn(flags: WhatifFlags): Partial<Record<InputKey, number>> {
 function inputReader(input: Input): (text: string) => number {
   return (text) => {
     const read = readInput(input, text);
-    if ("value" in read) return read.value;
-    throw new InvalidArgumentError(read.refusal);
+    return "value" in read ? read.value : refuse(read.refusal);
   };
 }
 
-function versionReader(text: string): ProfileName {
-  const version = parseVersion(text);
-  if (version !== undefined) return version;
-  throw new InvalidArgumentError(`It must be one of ${profileNames.join(", ")}.`);
+/** With or without a `v`. */
+export function kubeVersion(text: string): ProfileName {
+  return choice(profileNames)(text.replace(/^v/, ""));
 }
 
-function heartbeatReader(text: string): HeartbeatGap {
-  const gap = parseHeartbeat(text);
-  if (gap !== undefined) return gap;
-  throw new InvalidArgumentError(
+const heartbeatFromMs = 1_000;
+const heartbeatToMs = 3_600_000;
+
+/** `10s`, `20s..50s`, `lease:20s..50s`. */
+export function heartbeatGap(text: string): HeartbeatGap {
+  const [, way, first = "", second] =
+    /^(?:(status|lease):)?([^.]+)(?:\.\.([^.]+))?$/.exec(text) ?? [];
+  const minMs = parseGoDuration(first) ?? 0;
+  const maxMs = second === undefined ? minMs : (parseGoDuration(second) ?? 0);
+  if (minMs >= heartbeatFromMs && minMs <= maxMs && maxMs <= heartbeatToMs) {
+    return { by: way === "status" || way === "lease" ? way : undefined, minMs, maxMs };
+  }
+  return refuse(
     "It must be a gap from 1s to 1h, such as 10s, 20s..50s, lease:20s..50s or status:20s..50s.",
   );
 }
 
-const targetFromMs = 50;
-const targetToMs = 3_600_000;
-
-function targetReader(text: string): number {
-  const ms = parseGoDuration(text);
-  if (ms !== undefined && ms >= targetFromMs && ms <= targetToMs) return ms;
-  throw new InvalidArgumentError("It must be a duration from 50ms to 1h, such as 5s.");
-}
-
-function sweepReader(text: string): Sweep {
+function sweepOf(text: string): Sweep {
   const [, key = "", first = "", last = ""] = /^([\w-]+)=(.+?)\.\.(.+)$/.exec(text) ?? [];
   const input = inputs.find((one) => one.key === key);
-  const keys = inputs.map((one) => one.key).join(", ");
   if (input === undefined) {
-    throw new InvalidArgumentError(`It must be KEY=a..b; KEY is one of ${keys}.`);
+    const keys = inputs.map((one) => one.key).join(", ");
+    return refuse(`It must be KEY=a..b; KEY is one of ${keys}.`);
   }
   const from = readInput(input, first);
   const to = readInput(input, last);
   if ("value" in from && "value" in to && from.value < to.value) {
     return { input, from: from.value, to: to.value };
   }
-  throw new InvalidArgumentError(
-    `${key} must be ${rangeText(input)}, from a lower to a higher value.`,
-  );
+  return refuse(`${key} must be ${rangeText(input)}, from a lower to a higher value.`);
 }

@@ -1,43 +1,86 @@
-// Answers a question in the way it was asked: a prediction, the search for a target, or a sweep. The
-// progress goes where errors go, so that a pipe gets the answer only; Ctrl-C ends the simulation.
+// Runs `lockstep whatif`: a prediction, the search for settings that meet a target, or a sweep. Progress
+// goes to standard error, so that a pipe gets the answer only. Ctrl-C ends the simulation.
 import { durationText } from "../../../environment/duration-text.ts";
-import { type Input, inputText } from "../../../lab/whatif/inputs.ts";
+import { inputText } from "../../../lab/whatif/inputs.ts";
 import { Laboratory } from "../../../lab/whatif/laboratory.ts";
 import type { RunProgress } from "../../../lab/whatif/publishing-run.ts";
 import type { Question } from "../../../lab/whatif/question.ts";
 import { sweep, sweepValues } from "../../../lab/whatif/sweep.ts";
 import { findSettings } from "../../../lab/whatif/target.ts";
-import type { CommandContext, ExitCode } from "../../command.ts";
+import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
+import { refuseBoth } from "../../flags.ts";
 import { paintFor } from "../../terminal/paint.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
-import { type LineOptions, predictionLines } from "./prediction-lines.ts";
-import { questionLines } from "./question-lines.ts";
+import { reportColumns } from "../../terminal/text.ts";
+import { readFromContext } from "./cluster-counts.ts";
+import type { Sweep, WhatifFlags } from "./command.ts";
+import { examplePreset, fittedIn, questionOf } from "./question.ts";
 import { sweepLines } from "./sweep-lines.ts";
 import { targetHead, targetLines, tryLines } from "./target-lines.ts";
-import { predictionDocument, sweepDocument, targetDocument } from "./whatif-document.ts";
+import {
+  type LineOptions,
+  predictionDocument,
+  predictionLines,
+  questionLines,
+  sweepDocument,
+  targetDocument,
+} from "./view.ts";
 
-export interface Sweep {
-  readonly input: Input;
-  readonly from: number;
-  readonly to: number;
+export async function runWhatif(context: CommandContext, flags: WhatifFlags): Promise<ExitCode> {
+  const { given, target, sweep, fromContext, kubeconfig, kubeVersion, heartbeat, seed } = flags;
+  refuseBoth({ "--target": target !== undefined, "--sweep": sweep !== undefined });
+  refuseBoth({
+    "--preset": flags.preset !== undefined,
+    "--from-context": fromContext !== undefined,
+  });
+  if (sweep !== undefined && given[sweep.input.key] !== undefined) {
+    throw new UsageError(`--${sweep.input.key} is the value of the sweep: remove it.`);
+  }
+  const isOpen = Object.keys(given).length === 0 && kubeVersion === undefined;
+  const isExample = isOpen && fromContext === undefined && heartbeat === undefined && !sweep;
+  const preset = flags.preset ?? (isExample ? examplePreset : undefined);
+  const read =
+    fromContext === undefined
+      ? undefined
+      : await readFromContext(context, { name: fromContext, kubeconfig });
+  const question = questionOf({
+    given,
+    seed,
+    ...(preset === undefined ? {} : { preset }),
+    ...(kubeVersion === undefined ? {} : { version: kubeVersion }),
+    ...(heartbeat === undefined ? {} : { heartbeat }),
+    ...(read === undefined ? {} : { read }),
+  });
+  if (target !== undefined && question.settings.batchMs >= target) {
+    throw new UsageError(
+      "--target must be longer than --batch-period, because every change waits for that time.",
+    );
+  }
+  return answer(context, question, {
+    json: flags.json,
+    steps: flags.steps,
+    ...(target === undefined ? {} : { targetMs: target }),
+    ...(sweep === undefined ? {} : { sweep }),
+    ...(preset === undefined ? {} : { fitted: fittedIn(preset) }),
+    ...(flags.preset === undefined && isExample ? { example: examplePreset } : {}),
+  });
 }
 
-export interface AnswerOptions {
+interface AnswerOptions {
   readonly json: boolean;
   readonly steps: number;
   readonly targetMs?: number;
   readonly sweep?: Sweep;
-  /** What of the cluster was chosen to fit a write-up. */
+  /** Assumptions of the preset. */
   readonly fitted?: string;
-  /** Nothing was said about the cluster: this incident's was taken. */
+  /** The preset that is used because no flag describes the cluster. */
   readonly example?: string;
 }
 
-/** Tables gain nothing from more, and need that much. */
+/** The tables do not use more. */
 const widthMax = 100;
-const widthMin = 80;
 
-export async function answer(
+async function answer(
   context: CommandContext,
   question: Question,
   options: AnswerOptions,
@@ -84,7 +127,7 @@ class Answering {
       onProgress: (step) => this.#show(step),
       signal: context.stop,
     });
-    const width = Math.max(widthMin, Math.min(terminal.columns, widthMax));
+    const width = reportColumns(terminal, widthMax);
     const { fitted } = options;
     const paint = paintFor(terminal);
     this.#lines = { width, paint, ...(fitted === undefined ? {} : { fitted }) };
@@ -155,7 +198,7 @@ class Answering {
     this.#progress.show(`${this.#doing}${step}`, passed);
   }
 
-  /** Nothing but the document when one is asked for. */
+  /** With --json only the document is printed. */
   #write(lines: readonly string[]): void {
     if (this.#options.json) return;
     this.#progress.clear();

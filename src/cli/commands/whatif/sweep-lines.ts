@@ -1,6 +1,6 @@
-// One value in several sizes as a table with a chart beside it: the longest wait, or the flaps of a
-// living node and the time a dead one goes unnoticed, because one is the price of the other. Pure.
-
+// Prints a sweep: a table with a bar chart beside it. The bars show the longest wait, or for nodes both
+// the flaps of healthy nodes and the time until a dead one is noticed, because one trades for the other.
+// Pure.
 import { durationText } from "../../../environment/duration-text.ts";
 import { type Input, inputText } from "../../../lab/whatif/inputs.ts";
 import type { SweepRow } from "../../../lab/whatif/sweep.ts";
@@ -8,7 +8,7 @@ import type { Waits } from "../../../lab/whatif/waits.ts";
 import { hasP99, samplesText } from "../../../timeline/percentile.ts";
 import { type Column, rowLines, tableWidth } from "../../terminal/table.ts";
 import { numberText } from "../../terminal/value-text.ts";
-import type { LineOptions } from "./prediction-lines.ts";
+import type { LineOptions } from "./view.ts";
 
 interface Shape {
   readonly columns: readonly Column[];
@@ -17,7 +17,7 @@ interface Shape {
   readonly bars: readonly Bar[];
 }
 
-/** A bar in each row; the longest of all rows fills its room. */
+/** One bar a row; the longest fills the width. */
 interface Bar {
   readonly title: string;
   readonly of: (row: SweepRow) => number;
@@ -102,14 +102,14 @@ export function sweepLines(
   ];
 }
 
-/** All the same as far as anybody reads. */
+/** Equal within one percent. */
 function isFlat(values: readonly number[]): boolean {
   const largest = Math.max(...values);
   if (!Number.isFinite(largest)) return values.every((value) => !Number.isFinite(value));
   return largest - Math.min(...values) <= 0.01 * largest;
 }
 
-/** Something is always seen of what is there. */
+/** At least one block for a value above zero. */
 function barOf(value: number, largest: number, room: number): string {
   if (!(value > 0)) return "";
   if (!Number.isFinite(value)) return "█".repeat(room);

@@ -1,15 +1,13 @@
-// The search for settings that meet a target: every try with its result, the cheapest that meets it
-// as flags to copy, and the next cheaper ones that do not. Pure.
-
+// Prints the search of `--target`: every try with its result, the cheapest settings that meet the target
+// as flags to copy, and the next cheaper ones that fail. Pure.
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Question, Settings } from "../../../lab/whatif/question.ts";
 import type { TargetAnswer, Try } from "../../../lab/whatif/target.ts";
 import { type Column, rowLines } from "../../terminal/table.ts";
+import { wrapText } from "../../terminal/text.ts";
 import { numberText } from "../../terminal/value-text.ts";
-import { wrapText } from "../../terminal/wrapped-text.ts";
-import { constraintSentence } from "./constraint-lines.ts";
-import type { LineOptions } from "./prediction-lines.ts";
-import { argumentsOf } from "./question-lines.ts";
+import type { LineOptions } from "./view.ts";
+import { argumentsOf, constraintSentence } from "./view.ts";
 
 const columns: readonly Column[] = [
   { width: 8, align: "left" },
@@ -23,7 +21,7 @@ const columns: readonly Column[] = [
 ];
 
 export function targetHead(targetMs: number, { paint }: LineOptions): readonly string[] {
-  const head = ["version", "qps", "burst", "workers", "drained in", "longest wait", "binds", ""];
+  const head = ["version", "qps", "burst", "workers", "resync time", "longest wait", "limit", ""];
   return [
     paint.strong(`Target: no change waits longer than ${durationText(targetMs)}`),
     paint.secondary("  without a resync, during a restart, or at the end of a resync"),
@@ -80,7 +78,7 @@ export function targetLines(
   ];
 }
 
-/** What it takes to come from one to the other. */
+/** The flags that differ. */
 export function changedArguments(from: Settings, to: Settings): readonly string[] {
   const known = new Set(argumentsOf(from));
   return argumentsOf(to).filter((argument) => !known.has(argument));
@@ -102,10 +100,10 @@ function foundLines(
   ];
 }
 
-/** Limit, burst and workers come first: what a search changes. */
+/** A search changes the first three: limit, burst and workers. */
 const searchedFlags = 3;
 
-/** As options of this command. */
+/** As flags of this command. */
 function typedText({ version, qps, burst, workers }: Settings, isUpgrade: boolean): string {
   const typed = `--qps ${qps} --burst ${burst} --workers ${workers}`;
   return `${isUpgrade ? `--kube-version ${version}` : typed} and without --target`;
@@ -154,7 +152,7 @@ function cheaperLines(
   ];
 }
 
-/** Of a saturated queue there is no longest wait. */
+/** A saturated queue has no longest wait. */
 function longestText(worstWaitMs: number | undefined): string {
   return worstWaitMs === undefined ? "grows" : durationText(worstWaitMs);
 }

@@ -10,7 +10,7 @@ export interface AnnotationGroup {
   read(annotations: AnnotationReader): Partial<IngressSettings>;
 }
 
-/** The fields that are there; what is absent must not be undefined either. */
+/** The fields that are present; an absent one must not be undefined either. */
 export function present<Fields extends object>(fields: Fields): Present<Fields> {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries) as Present<Fields>;

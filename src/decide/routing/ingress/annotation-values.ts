@@ -1,6 +1,6 @@
-// How the text of an annotation is read. Each parser gives the value, or says in a few words what is
-// wrong; nothing here throws, whatever the text. What passes is safe to hand on as data: bounded,
-// without control characters, and of the one form it claims to have.
+// Parsers for the text of annotations. Each returns the value, or a short text with the problem;
+// none throws. A returned value is safe to pass on as data: bounded, without control characters,
+// and of the one form it claims to have.
 import { parseNetwork } from "../../../environment/ip-address.ts";
 import { hostOf } from "../host-name.ts";
 import { regexProblem } from "../regex.ts";
@@ -10,7 +10,7 @@ export type Parsed<Value> = { readonly value: Value } | { readonly problem: stri
 
 export type Parse<Value> = (text: string) => Parsed<Value>;
 
-/** Longer texts are no names, paths or addresses that anybody wrote by hand. */
+/** Longer texts are no hand-written names, paths or addresses. */
 const maxTextLength = 1_024;
 
 /** Of one list; a longer one belongs in front of the ingress. */
@@ -77,7 +77,7 @@ export function oneOf<Value>(words: Readonly<Record<string, Value>>): Parse<Valu
   };
 }
 
-/** What HTTP calls a token: the name of a header, a cookie or a method. */
+/** A token of HTTP: the name of a header, a cookie or a method. */
 export const token: Parse<string> = (text) =>
   /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/.test(text)
     ? { value: text }

@@ -181,7 +181,7 @@ describe("what is wrong is ignored alone and named", () => {
     ["a:80, https://b.example, c.example", ["https://b.example"], ['"a:80"', '"c.example"']],
     ["*, a.example", ["*"], ['"a.example"']],
   ])(
-    "an origin that is wrong allows nobody, and leaves others alone: %s",
+    "an origin that is wrong allows no page, and leaves others alone: %s",
     (text, allowed, said) => {
       const { policy, problems } = read({ "enable-cors": "true", "cors-allow-origin": text });
       expect(policy.cors?.allowOrigins).toEqual(allowed);

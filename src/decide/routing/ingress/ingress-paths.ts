@@ -1,4 +1,4 @@
-// What the path and the backend of an Ingress mean, or what is wrong with them.
+// The meaning of an Ingress's path and backend, or their problem.
 import type { IngressBackend, IngressPath } from "../../../kube/kinds/ingress.ts";
 import { looksLikeRegex, regexProblem } from "../regex.ts";
 import type { Backend, RouteMatch } from "../route.ts";

@@ -89,7 +89,7 @@ describe("policies", () => {
     );
   });
 
-  test("of an Ingress in which all is wrong a bounded number of problems is told", () => {
+  test("an Ingress full of errors gets a bounded number of problems", () => {
     const unknown = Array.from({ length: 5_000 }, (_, index) => [`unknown-${index}`, "x"]);
     const rules = [{ host: "a.example", paths: [path("/", "web")] }];
     const found = routed([ingress("own", rules, annotated(Object.fromEntries(unknown)))]);
@@ -135,7 +135,7 @@ describe("hosts with and without www", () => {
     });
   });
 
-  test("whoever has the name as a host keeps it", () => {
+  test("an Ingress that has the name as a host keeps it", () => {
     const own = ingress("own", rulesOf("shop.example"), www);
     const both = ingress("both", rulesOf("a.example", "www.a.example"), www);
     const late = ingress("late", rulesOf("www.shop.example"), { bornMs: 9, namespace: "other" });

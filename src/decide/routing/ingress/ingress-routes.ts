@@ -1,5 +1,5 @@
-// From an Ingress to routes. What cannot be meant is left out and reported; the rest of the object
-// goes on working.
+// Turns an Ingress into routes. Invalid parts are left out and reported; the rest of the object
+// keeps working.
 import type { Steps } from "../../../environment/steps.ts";
 import type { Ingress, IngressPath } from "../../../kube/kinds/ingress.ts";
 import type { AuthMethod, ExternalAuth, RoutePolicy } from "../../route-policy.ts";
@@ -28,7 +28,7 @@ export interface IngressRoutes {
   /** Other names of its hosts. */
   readonly aliases: readonly HostAlias[];
   readonly problems: readonly RoutingProblem[];
-  /** A host that must be one of the routes', for whoever answers there is asked who may pass. */
+  /** A host that must have a route, because the service there decides which requests may pass. */
   readonly authHost: AuthHost | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface IngressRoutesOptions {
 /** Of one object; to look at one takes up to some milliseconds. */
 const maxRegexes = 64;
 
-/** Of one object; an author who has mended these is told the next. */
+/** Of one object; when these are mended, the next ones are reported. */
 const maxProblems = 100;
 
 /**
@@ -57,7 +57,7 @@ const maxProblems = 100;
  */
 export const maxIngressBytes = 2 * 1024 * 1024;
 
-/** Aliases multiply the rules of an object; more than this is no list that somebody wrote. */
+/** Aliases multiply the rules of an object; no hand-written list is longer than this. */
 const maxAliasRoutes = 5_000;
 
 /** Of these a service changes nothing. */
@@ -91,7 +91,10 @@ class Translation {
   readonly #routes: Route[] = [];
   readonly #aliases: HostAlias[] = [];
   readonly #problems: RoutingProblem[] = [];
-  /** By whether requests without TLS are sent away: what all routes of the object share. */
+  /**
+   * By whether requests without TLS are redirected: the policies that all routes of the object
+   * share.
+   */
   readonly #policies = new Map<boolean, RoutePolicy | undefined>();
   /** Of its `tls` entries, in lower case. */
   readonly #tlsNames: ReadonlySet<string>;
@@ -99,7 +102,7 @@ class Translation {
   readonly #hasTlsForAll: boolean;
   #regexes = 0;
   #bytes = 0;
-  #untold = 0;
+  #unlistedProblems = 0;
 
   constructor(ingress: Ingress, options: IngressRoutesOptions) {
     this.#ingress = ingress;
@@ -117,8 +120,8 @@ class Translation {
 
   *run(): Steps<IngressRoutes> {
     yield* this.#addRules();
-    if (this.#untold > 0) {
-      const message = `${this.#untold} more problems are not listed`;
+    if (this.#unlistedProblems > 0) {
+      const message = `${this.#unlistedProblems} more problems are not listed`;
       this.#problems.push({ origin: this.#origin, reason: "RuleIgnored", message });
     }
     return {
@@ -219,7 +222,7 @@ class Translation {
     }
   }
 
-  /** Nothing else is asked of these: what protects a host is asked where they lead to. */
+  /** These have no other policy: a host's protection applies at the target of the redirect. */
   #addWww(): void {
     const { redirectsWww, canary } = this.#settings;
     if (!redirectsWww || canary !== undefined) return;
@@ -305,7 +308,7 @@ class Translation {
   }
 
   #report(reason: ProblemReason, message: string): void {
-    if (this.#problems.length === maxProblems) this.#untold += 1;
+    if (this.#problems.length === maxProblems) this.#unlistedProblems += 1;
     else this.#problems.push({ origin: this.#origin, reason, message });
   }
 }

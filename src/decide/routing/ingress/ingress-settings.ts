@@ -1,5 +1,5 @@
-// What the annotations of an Ingress ask for, read and checked: the policy of its routes, and what
-// changes how its routes are made.
+// The settings in the annotations of an Ingress, read and checked: the policy of its routes, and
+// the options for making them.
 import type { UserListForm } from "../../../sources/checked-users.ts";
 import type { RoutePolicy } from "../../route-policy.ts";
 import type { Backend, CanaryTerms } from "../route.ts";
@@ -12,7 +12,10 @@ export interface IngressSettings {
   readonly sslRedirect: boolean | undefined;
   /** To https in any case. */
   readonly forceSslRedirect: boolean;
-  /** More host names that lead where the Ingress's own do, unless somebody has them as hosts. */
+  /**
+   * Further host names with the routes of the Ingress's hosts, unless another Ingress has them as
+   * hosts.
+   */
   readonly aliases: readonly string[];
   /** Its hosts with `www.`, or without where they have it, send clients to the hosts. */
   readonly redirectsWww: boolean;
@@ -45,7 +48,7 @@ export const plainSettings: IngressSettings = {
   guard: undefined,
 };
 
-/** What the list of users is called; undefined when the secret would be another namespace's. */
+/** The key of the list of users; undefined if the secret would be in another namespace. */
 export function userListKey(
   own: string,
   { namespace = own, name, form }: BasicAuthentication,

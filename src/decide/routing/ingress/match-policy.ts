@@ -1,4 +1,4 @@
-// What of an Ingress's policy depends on the path of a rule.
+// The part of an Ingress's policy that depends on the path of a rule.
 import type { RoutePolicy } from "../../route-policy.ts";
 import type { RouteMatch } from "../route.ts";
 import { isCookiePath } from "./annotation-values.ts";

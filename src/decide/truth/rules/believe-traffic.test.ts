@@ -21,9 +21,9 @@ function standing(cause: "flap" | "traffic", answer: "answers" | "silent" | "unk
   return new Map([[podPeer(1), { cause, answer }]]);
 }
 
-/** What is decided of the first endpoint, and why it is probed. */
+/** The decision on the first endpoint, and the reason for its probe. */
 function first(words: FactsInWords) {
-  const { endpoints, doubts } = truth(snapshot(inCluster(words)), 80, policy);
+  const { endpoints, probeRequests: doubts } = truth(snapshot(inCluster(words)), 80, policy);
   const { state, rule, reason } = endpoints[0] ?? {};
   return [`${state} (${rule}): ${reason}`, doubts.map(({ cause }) => cause)];
 }
@@ -71,7 +71,7 @@ describe("an endpoint that requests did not reach", () => {
       active,
       [],
     ],
-    ["is not doubted where nobody probes", { unreached: [1] }, active, []],
+    ["is not doubted without probes", { unreached: [1] }, active, []],
   ];
   test.each(table)("%s", (_, words, decided, causes) => {
     expect(first({ ...both, ...words })).toEqual([decided, causes]);

@@ -1,7 +1,7 @@
-// Rule 6, believe traffic: where requests found nobody, and then a probe finds nobody either, the
+// Rule 6, believe traffic: if requests could not connect, and then a probe cannot either, the
 // endpoint gets a request only when nothing better is left, until a probe is answered again. One
-// witness is not enough: a connection can fail by bad luck. A proxy soon forgets what it could not
-// reach, and sends it nothing meanwhile, so the doubt itself lasts until an answer ends it.
+// witness is not enough: a connection can fail by bad luck. A proxy soon forgets an unreachable
+// endpoint, and sends it nothing meanwhile, so the doubt lasts until an answer ends it.
 import type { Candidate, TruthRule, Verdict } from "../verdict.ts";
 import { doubtStaleSource } from "./doubt-stale-source.ts";
 import { followPublished } from "./follow-published.ts";

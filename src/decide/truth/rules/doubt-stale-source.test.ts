@@ -122,7 +122,7 @@ describe("when neither is fresh, a ready pod that no slice names is probed, and"
       `10.0.0.1:8080 ${row}`,
       `10.0.0.9:8080 active (doubt a stale source): ${why}`,
     ]);
-    expect(decided.doubts.map(({ cause, address }) => [cause, address])).toEqual([
+    expect(decided.probeRequests.map(({ cause, address }) => [cause, address])).toEqual([
       ["unpublished", "10.0.0.1"],
     ]);
   });
@@ -157,7 +157,7 @@ describe("when slices are fresher than pods, a ready pod that no slice names", (
   test.each(table)("%s", (_, doubts, row) => {
     const decided = truth(snapshot(inCluster({ ...words, doubts })), 80, { followSlices: false });
     expect(rowsOf({ ...words, doubts })[0]).toBe(`10.0.0.1:8080 ${row}`);
-    expect(decided.doubts.map(({ cause, address }) => [cause, address])).toEqual([
+    expect(decided.probeRequests.map(({ cause, address }) => [cause, address])).toEqual([
       ["unpublished", "10.0.0.1"],
     ]);
   });
@@ -193,7 +193,7 @@ describe("when slices are fresher than pods, a ready pod that no slice names", (
   });
 
   test.each([
-    ["nobody probes", { doubts: undefined }],
+    ["there are no probes", { doubts: undefined }],
     ["there is no permission to watch pods", { podWatch: refusedWatch, doubts: new Map() }],
   ])("is out when %s", (_, fields) => {
     expect(rowsOf({ ...words, ...fields })[0]).toMatch(/^10.0.0.1:8080 out \(follow the published/);

@@ -18,21 +18,22 @@ export const doubtStaleSource: TruthRule = {
 function lastTruth(candidate: Candidate): Verdict | undefined {
   const { pod, podWatch, probed } = candidate;
   if (pod === undefined) return undefined;
-  const lastHeard = `as last known: ${podWatch.detail}`;
+  const lastKnown = `as last known: ${podWatch.detail}`;
   const left = forNow(candidate);
-  if (left !== undefined) return { ...left, reason: `${left.reason}, ${lastHeard}` };
+  if (left !== undefined) return { ...left, reason: `${left.reason}, ${lastKnown}` };
   const isReady = pod.pod.ready === "True";
   const why = isReady ? "its pod was ready" : "the service accepts pods that are not ready";
   if (probed !== "silent" || !isContradicted(candidate)) {
-    return { state: "active", reason: `${why}, ${lastHeard}` };
+    return { state: "active", reason: `${why}, ${lastKnown}` };
   }
   const against = `${published(candidate)}, and it does not answer probes`;
-  return { state: "suspect", reason: `${why}, ${lastHeard}; but ${against}` };
+  return { state: "suspect", reason: `${why}, ${lastKnown}; but ${against}` };
 }
 
 /**
- * Ready when last seen, and the slices have not heard of that, have lost it, or say otherwise. What they
- * say may be older, when their controller is behind, or newer: the endpoint itself has to be asked.
+ * The pod was ready when last seen, but the slices do not list it yet, no longer list it, or
+ * contradict it. They may be older, if their controller is behind, or newer. So the endpoint is
+ * probed.
  */
 function isContradicted(candidate: Candidate): boolean {
   const { pod, podWatch, published, probed } = candidate;

@@ -33,7 +33,7 @@ describe("when pods do not decide", () => {
     );
   });
 
-  test("an endpoint that names no pod, as somebody writes by hand, is believed", () => {
+  test("an endpoint that names no pod, as written by hand, is believed", () => {
     expect(rowsOf({ published: [listed(1, { pod: undefined })] })).toEqual([
       "10.0.0.1:8080 active (follow the published endpoints): its EndpointSlice lists it " +
         "as ready, and it has no pod",

@@ -1,6 +1,6 @@
-// What is left when the pod watch cannot say: services without a selector (rule 9), no permission to
-// watch pods, a stale watch, a pod that the watch has yet to show. Then the published endpoints are
-// the best there is, and the reason says what is missing.
+// The fallback when the pod watch cannot decide: services without a selector (rule 9), no
+// permission to watch pods, a stale watch, a pod that the watch has yet to show. Then the published
+// endpoints are the best source, and the reason says what is missing.
 import type { Candidate, TruthRule, Verdict } from "../verdict.ts";
 
 export const followPublished: TruthRule = {

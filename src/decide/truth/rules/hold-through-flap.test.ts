@@ -41,7 +41,7 @@ describe("holding through a flap", () => {
       { doubts: doubts("silent") },
       `10.0.0.1:8080 out (hold through a flap): ${why}, and it does not answer probes`,
     ],
-    ["is out where nobody probes", {}, "10.0.0.1:8080 out (leave at once): its pod is not ready"],
+    ["is out without probes", {}, "10.0.0.1:8080 out (leave at once): its pod is not ready"],
   ];
   test.each(table)("an endpoint whose pod was marked unready from outside %s", (_, words, row) => {
     expect(rowsOf({ pods: [pod(1, flipped)], published, ...words })).toEqual([row]);
@@ -56,7 +56,7 @@ describe("holding through a flap", () => {
   ] as const)("a pod that %s is not doubted", (_, fields) => {
     const words = { pods: [pod(1, fields)], published, doubts: doubts("answers") };
     const decided = truth(snapshot(inCluster(words)), 80, policy);
-    expect(decided.doubts).toEqual([]);
+    expect(decided.probeRequests).toEqual([]);
     expect(decided.endpoints.map(({ rule }) => rule)).not.toContain("hold through a flap");
   });
 
@@ -84,7 +84,7 @@ describe("holding through a flap", () => {
       published,
       doubts: doubts("unknown"),
     };
-    expect(truth(snapshot(inCluster(words)), 80, policy).doubts).toEqual([
+    expect(truth(snapshot(inCluster(words)), 80, policy).probeRequests).toEqual([
       {
         cluster: "east",
         address: "10.0.0.1",
@@ -100,6 +100,9 @@ describe("holding through a flap", () => {
   test("a service that follows its slices doubts nothing", () => {
     const words = { pods: [pod(1, flipped)], published, doubts: doubts("answers") };
     const followed = truth(snapshot(inCluster(words)), 80, { followSlices: true });
-    expect([followed.doubts, followed.endpoints.map(({ state }) => state)]).toEqual([[], ["out"]]);
+    expect([followed.probeRequests, followed.endpoints.map(({ state }) => state)]).toEqual([
+      [],
+      ["out"],
+    ]);
   });
 });

@@ -1,7 +1,7 @@
-// Rule 3, hold through a flap: a kubelet never reports a pod unready whose containers are ready, so
-// where both stand in a pod somebody else wrote the first: the node controller, which has not heard
-// from the node in time. That says nothing of the pod. As long as it answers probes it is held;
-// until the first answer it is given the benefit of the doubt, for it served a moment ago.
+// Rule 3, hold through a flap. A kubelet never reports a pod as unready whose containers are ready.
+// If a pod has both, the node controller marked it as unready, because the node did not report in
+// time. That proves nothing about the pod. It is held while it answers probes, and also until the
+// first answer, because it served a moment ago.
 import { isTerminating } from "../../../kube/kinds/pod.ts";
 import type { Candidate, TruthRule } from "../verdict.ts";
 

@@ -14,7 +14,7 @@ describe("joining at once", () => {
     expect(rowsOf({ pods: [pod(1, { podIP: "" })] })).toEqual([]);
   });
 
-  test("a stale pod watch lets nobody join", () => {
+  test("a stale pod watch adds no endpoint", () => {
     expect(rowsOf({ podWatch: staleWatch, pods: [pod(1)] })).toEqual([
       "10.0.0.1:8080 out (follow the published endpoints): no EndpointSlice lists it, and " +
         "the pod watch is stale: the server has not been reached for over 20 s",

@@ -37,7 +37,7 @@ function isServingStill(candidate: Candidate): boolean {
   );
 }
 
-/** What a pod says of its endpoint that it may take back. */
+/** The reversible facts of a pod about its endpoint. */
 export function forNow(candidate: Candidate): Verdict | undefined {
   const { pod: fact, isPodAddress, service } = candidate;
   if (fact === undefined) return undefined;

@@ -4,7 +4,7 @@
 import { type EndpointState, isRouted } from "../../decision.ts";
 import type { TruthEndpoint } from "../judged.ts";
 
-/** Who stands in, the better ones first. */
+/** The replacements, better ones first. */
 const standIns: readonly EndpointState[] = ["draining", "suspect"];
 
 export function neverEmpty(endpoints: readonly TruthEndpoint[]): readonly TruthEndpoint[] {

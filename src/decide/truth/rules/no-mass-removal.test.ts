@@ -32,7 +32,7 @@ function answered(answers: Readonly<Record<number, Partial<StandingDoubt>>>): Do
 
 /** Each endpoint's last number, state and rule, and who is to be probed for this rule. */
 function decided(words: FactsInWords) {
-  const { endpoints, doubts } = truth(
+  const { endpoints, probeRequests: doubts } = truth(
     snapshot(inCluster({ doubts: new Map(), ...words })),
     80,
     policy,
@@ -193,7 +193,7 @@ describe("endpoints leave at once", () => {
       [`1 ${left}`, `2 ${left}`, `3 ${active}`],
     ],
     [
-      "where nobody can probe",
+      "where there are no probes",
       { pods: two, published: three, doubts: undefined },
       [`1 ${left}`, `2 ${left}`, `3 ${active}`],
     ],

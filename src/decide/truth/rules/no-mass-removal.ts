@@ -1,9 +1,9 @@
-// Rule 10, no mass removal on one witness. When the pod watch alone says that most endpoints of a
-// service in a cluster have left at about the same time, and the slices still list them, it may be
-// the watch that is wrong: a list that lost them, a server that woke up with an old history. Those
-// that answer a probe are held until the slices agree, a probe is missed, or the watch has said the
-// same for so long that it would have been found out. What somebody meant does not count: pods that
-// were seen to be deleted, to terminate, to end, or to lose their labels leave at once.
+// Rule 10, no mass removal on one witness. The pod watch alone may report that most endpoints of a
+// service in a cluster left at about the same time, while the slices still list them. Then the
+// watch may be wrong: a list that lost them, or a server with an old history. Endpoints that answer
+// a probe are held until the slices agree, a probe fails, or the watch has been consistent for so
+// long that an error would have been found. Intended removals do not count: pods that were seen to
+// be deleted, to terminate, to end, or to lose their labels leave at once.
 import { elapsedMs } from "../../../environment/clock.ts";
 import { isRouted } from "../../decision.ts";
 import type { Judged } from "../judged.ts";
@@ -12,7 +12,7 @@ import { isPublishedReady, type Verdict } from "../verdict.ts";
 
 const name = "no mass removal on one witness";
 
-/** What leaves within so long leaves together: one list, or one round of the nodes' reports. */
+/** Removals within this time count as one: one list, or one round of the nodes' reports. */
 export const togetherMs = 10_000;
 
 /** The endpoints of one service in one cluster. */

@@ -59,7 +59,7 @@ const table: readonly (readonly [
   string | undefined,
   readonly string[],
 ])[] = [
-  ["are kept unless somebody asks for something else", {}, undefined, kept],
+  ["are kept by default", {}, undefined, kept],
   ["are kept", { unreachable: "keep" }, undefined, kept],
   ["are dropped", { unreachable: "drop" }, undefined, dropped],
   [

@@ -9,7 +9,7 @@ import { changesPerMinute, lateness } from "./figures.ts";
 import { apiserverFight, type FightRun, playApiserverFight, playFight } from "./play.ts";
 import type { FightSettings } from "./settings.ts";
 
-/** Lockstep hears of a pod, decides and pushes: some messages of a network of milliseconds. */
+/** Lockstep receives a pod event, decides and pushes: some messages of a millisecond each. */
 const aMomentMs = 20;
 
 /** `--sync-rate-limit 0.3` and the workers' poll of the stock model, and messages. */
@@ -42,7 +42,7 @@ function lockstepLagMs({ journeys }: FightRun): number {
 }
 
 forEachSeed(
-  "replicas that are cut off hear of a release as late as the kernel lets them",
+  "replicas with cut-off connections receive a release as late as the kernel allows",
   { seeds: 1 },
   async (seed) => {
     const fight = await run(seed);

@@ -108,9 +108,13 @@ function assumptionsOf({ settings: { silence }, mode }: FightRun): readonly stri
 function fightFigures(run: FightRun): readonly Figure[] {
   const { fewest, most } = listedCounts(settled(run));
   return [
-    figure("addresses-listed-fewest", "fewest addresses listed", fewest, [real("1", 1, 1)]),
-    figure("addresses-listed-most", "most addresses listed", most, [real("1", 1, 1)]),
-    figure("owner-changes-per-60-s", "changes of the list in 60 s", changesPerMinute(run), [
+    figure("addresses-listed-fewest", "fewest addresses of the kubernetes service", fewest, [
+      real("1", 1, 1),
+    ]),
+    figure("addresses-listed-most", "most addresses of the kubernetes service", most, [
+      real("1", 1, 1),
+    ]),
+    figure("owner-changes-per-60-s", "changes of these addresses in 60 s", changesPerMinute(run), [
       real("24", 24, 24),
     ]),
     {
@@ -119,14 +123,16 @@ function fightFigures(run: FightRun): readonly Figure[] {
       ]),
       unit: "share",
     },
-    figure("reset-lines-per-60-s", "log lines a server and 60 s", linesPerMinute(run), [
-      { source: "write-up", text: "one each 10 s", from: 6, to: 6 },
+    figure("reset-lines-per-60-s", "log lines per server in 60 s", linesPerMinute(run), [
+      { source: "write-up", text: "one every 10 s", from: 6, to: 6 },
     ]),
     {
-      ...figure("reset-line-spacing", "between two lines of a server", lineSpacingMs(run), [
-        { source: "write-up", text: "10.06–10.14 s" },
-        real("10.003–10.37 s", 10_000, 10_370),
-      ]),
+      ...figure(
+        "reset-line-spacing",
+        "time between two log lines of a server",
+        lineSpacingMs(run),
+        [{ source: "write-up", text: "10.06–10.14 s" }, real("10.003–10.37 s", 10_000, 10_370)],
+      ),
       unit: "ms",
     },
   ];
@@ -144,18 +150,26 @@ function latenessFigures(run: FightRun): readonly Figure[] {
   const { to } = upToTenMinutes;
   return [
     {
-      ...milliseconds(`longest-lag-${mechanism}`, `longest lag, ${text}`, longestMs, [
-        { source: "write-up", text: "up to 10 min", ...(isBounded ? upToTenMinutes : {}) },
-      ]),
+      ...milliseconds(
+        `longest-lag-${mechanism}`,
+        `slowest change at a stock proxy, ${text}`,
+        longestMs,
+        [{ source: "write-up", text: "up to 10 min", ...(isBounded ? upToTenMinutes : {}) }],
+      ),
       ...(isBounded && { isHeadline: true }),
     },
-    milliseconds(`lag-spread-${mechanism}`, `between replicas, ${text}`, spreadMs, [
-      {
-        source: "write-up",
-        text: "three replicas, three delays",
-        ...(isBounded ? { from: togetherMs, to } : {}),
-      },
-    ]),
+    milliseconds(
+      `lag-spread-${mechanism}`,
+      `time from the first to the last proxy, ${text}`,
+      spreadMs,
+      [
+        {
+          source: "write-up",
+          text: "three replicas, three delays",
+          ...(isBounded ? { from: togetherMs, to } : {}),
+        },
+      ],
+    ),
   ];
 }
 
@@ -166,15 +180,18 @@ function fixedFigures(id: string, text: string, run: FightRun): readonly Figure[
   return [
     figure(
       `owner-changes-per-60-s-${id}`,
-      `changes of the list in 60 s, ${text}`,
+      `changes of the addresses in 60 s, ${text}`,
       changesPerMinute(run),
       [],
     ),
-    milliseconds(`longest-lag-${id}`, `longest lag, ${text}`, longestMs, []),
+    milliseconds(`longest-lag-${id}`, `slowest change at a stock proxy, ${text}`, longestMs, []),
     {
-      ...milliseconds(`lag-spread-${id}`, `between replicas, ${text}`, spreadMs, [
-        { ...together, from: 0, to: togetherMs },
-      ]),
+      ...milliseconds(
+        `lag-spread-${id}`,
+        `time from the first to the last proxy, ${text}`,
+        spreadMs,
+        [{ ...together, from: 0, to: togetherMs }],
+      ),
       ...(id === "one-server" && { isHeadline: true }),
     },
   ];

@@ -15,7 +15,7 @@ it("finds the fewest and the most addresses", () => {
   expect(listedCounts(history("a", "a b", "a b c", "b"))).toEqual({ fewest: 1, most: 3 });
 });
 
-it("tells turns from disorder", () => {
+it("computes the share of changes in turn", () => {
   expect(shareInTurn(history("a", "b", "c", "a", "b", "c", "a"), 3)).toBe(1);
   expect(shareInTurn(history("a", "b", "c", "a", "c", "b", "a"), 3)).toBe(0.5);
   expect(shareInTurn(history("a"), 3)).toBeUndefined();

@@ -87,7 +87,7 @@ export interface FightRun {
 
 const apiPort = 6443;
 
-const ownerSeriesText = "changes of the server listed for kubernetes, in a minute";
+const ownerSeriesText = "changes of the addresses of the kubernetes service, per minute";
 
 const minuteMs = 60_000;
 

@@ -1,13 +1,13 @@
-// The figures of the incident `ghost-leader` beside those of the write-up. Pure but for the watchers
-// that it reads.
+// The findings of `ghost-leader`: figures beside the write-up, the effect on statuses, and the assumptions.
+// Pure, apart from the watches that it reads.
 import type { Expectation, Figure } from "../figure.ts";
 import type { IncidentFindings, Measure } from "../incident.ts";
-import type { LockHistory } from "./lock-watch.ts";
+import type { LockWatch } from "./lock-watch.ts";
 import type { NamedGhost } from "./play.ts";
 import type { GhostSettings } from "./settings.ts";
-import type { StatusBoard } from "./status-watch.ts";
+import type { StatusWatch } from "./status-watch.ts";
 
-/** Inputs of the play that come back in the record stand beside the write-up's and name themselves. */
+/** A figure that only repeats an input names that input. */
 export function heldFigures(
   { ghosts, held, afterRestart, locks }: GhostMeasured,
   { electionTtlMs, formerTransitions }: GhostSettings,
@@ -35,7 +35,7 @@ export function heldFigures(
     },
     {
       id: "renew-gap",
-      text: "longest time between two renewals by the ghost",
+      text: "longest time between two renewals of the ghost",
       unit: "ms",
       measured: gaps.length === 0 ? undefined : Math.max(...gaps),
       // client-go renews each retry period, a quarter of the lease here, and gives up after the
@@ -44,21 +44,21 @@ export function heldFigures(
     },
     {
       id: "pods-of-holder",
-      text: "pods that have the holder's name",
+      text: "pods with the holder's name",
       unit: "count",
       measured: held.podsOfHolder,
       expected: [writeUp("in no pod list", 0, 0)],
     },
     {
       id: "believers",
-      text: "live replicas whose log says that the ghost leads",
+      text: "live replicas whose log names the ghost as leader",
       unit: "share",
       measured: shareOf(held.believers, held.replicas),
       expected: [writeUp("all of them", 1, 1)],
     },
     {
       id: "statuses-empty",
-      text: "Ingresses whose status is empty meanwhile",
+      text: "Ingresses with an empty status",
       unit: "share",
       measured: shareOf(held.empty, held.total),
       expected: [writeUp("every Ingress", 1, 1)],
@@ -66,36 +66,36 @@ export function heldFigures(
     },
     {
       id: "statuses-empty-after-restart",
-      text: "the same after a restart of every pod",
+      text: "Ingresses with an empty status after a restart of every pod",
       unit: "share",
       measured: shareOf(afterRestart.empty, afterRestart.total),
-      expected: [writeUp("of no use", 1, 1)],
+      expected: [writeUp("no help", 1, 1)],
     },
     {
       id: "requests-answered",
-      text: "requests that the live replicas answer meanwhile",
+      text: "requests answered by the live replicas",
       unit: "share",
       measured: shareOf(held.answered, held.requests),
-      expected: [writeUp("access is fine", 1, 1)],
+      expected: [writeUp("traffic works", 1, 1)],
     },
   ];
 }
 
-/** How long after it happened the play sees that the ghost has ceased to lead. */
+/** How late the play sees that the ghost no longer leads. */
 const lookMs = 200;
 
 export function fixFigures(
-  { fixed, boards, endedAtMs }: GhostMeasured,
+  { fixed, statuses, endedAtMs }: GhostMeasured,
   { electionTtlMs, statusUpdateIntervalMs }: GhostSettings,
 ): readonly Figure[] {
   if (fixed === undefined) return [];
-  const { stock } = boards;
+  const { stock } = statuses;
   const { editedAtMs, stoppedAtMs, displacedMs, triesAfterEdit } = fixed;
   const since = (atMs: number | undefined) => (atMs === undefined ? undefined : atMs - editedAtMs);
   return [
     {
       id: "filled-after-edit",
-      text: "from the edit until every status is filled",
+      text: "time from the edit until every status is filled",
       unit: "ms",
       measured: since(stock.firstRightAfter(editedAtMs)),
       expected: [writeUp("at the next status sync", 0, statusUpdateIntervalMs)],
@@ -103,14 +103,14 @@ export function fixFigures(
     },
     {
       id: "filled-for-good-after-edit",
-      text: "from the edit until the ghost empties none again",
+      text: "time from the edit until the ghost empties no status again",
       unit: "ms",
       measured: since(stock.rightSince(stoppedAtMs)),
       expected: [],
     },
     {
       id: "displaced-leads-on",
-      text: "how long the displaced ghost acts as leader after the edit",
+      text: "time that the ghost still acts as leader after the edit",
       unit: "ms",
       measured: displacedMs,
       expected: [
@@ -125,14 +125,14 @@ export function fixFigures(
     },
     {
       id: "ghost-tries",
-      text: "the ghost's vain tries for the lock until its machine is stopped",
+      text: "failed tries of the ghost to get the lock back",
       unit: "count",
       measured: triesAfterEdit,
       expected: [],
     },
     {
       id: "wrong-after-clean-stop",
-      text: "statuses empty once more, because the ghost ends cleanly and empties them",
+      text: "time with empty statuses after the clean stop of the ghost",
       unit: "ms",
       measured: stock.wrongMs(stoppedAtMs, endedAtMs),
       expected: [],
@@ -152,13 +152,13 @@ export function ghostFindings(
   measured: GhostMeasured,
   settings: GhostSettings,
 ): Omit<IncidentFindings, "timeline"> {
-  const { boards } = measured;
+  const { statuses } = measured;
   const series = (["stock", "lockstep"] as const).map((side) => ({
     id: `statuses-right-${side}`,
-    text: "Ingresses whose status is right",
+    text: "Ingresses with the right status",
     unit: "count" as const,
     side,
-    points: boards[side].points,
+    points: statuses[side].points,
   }));
   return {
     figures: [...heldFigures(measured, settings), ...fixFigures(measured, settings)],
@@ -167,7 +167,7 @@ export function ghostFindings(
     fitted: [
       `a lease of ${settings.electionTtlMs / 1_000} s, the default of the ingress controller`,
       `${settings.formerTransitions} earlier changes of the lock's holder, which the record keeps`,
-      `${settings.replicas} replicas and ${settings.ingresses} Ingresses a class`,
+      `${settings.replicas} replicas and ${settings.ingresses} Ingresses per ingress class`,
       "the ghost has an older revision, so its labels match no pod; the report shows the empty " +
         "statuses, but not the reason",
     ],
@@ -175,8 +175,8 @@ export function ghostFindings(
 }
 
 function measuresOf(measured: GhostMeasured, settings: GhostSettings): readonly Measure[] {
-  const { ghosts, releasedAtMs, endedAtMs, boards, locks, named } = measured;
-  const wrong = (board: StatusBoard) => board.wrongMs(releasedAtMs, endedAtMs);
+  const { ghosts, releasedAtMs, endedAtMs, statuses, locks, named } = measured;
+  const wrong = (status: StatusWatch) => status.wrongMs(releasedAtMs, endedAtMs);
   const namedMs = ({ identity, goneAtMs }: Ghost): number | undefined => {
     const first = named.find(({ report }) => report.holder === identity);
     return first && first.atMs - goneAtMs;
@@ -185,28 +185,28 @@ function measuresOf(measured: GhostMeasured, settings: GhostSettings): readonly 
   const { identity, goneAtMs } = ghosts.lockstep;
   const leftAtMs = locks.lockstep.leftBy(identity, goneAtMs);
   const deposedMs = leftAtMs === undefined ? undefined : leftAtMs - goneAtMs;
-  const lockstepWrongMs = wrong(boards.lockstep);
+  const lockstepWrongMs = wrong(statuses.lockstep);
   return [
-    measure("status-wrong", "time the statuses are wrong", {
-      stock: wrong(boards.stock),
+    measure("status-wrong", "time with wrong statuses", {
+      stock: wrong(statuses.stock),
       lockstep: lockstepWrongMs,
       goal: "at most the time to name and depose a ghost",
       held: lockstepWrongMs <= slowestNaming * leaseDurationMs,
       isHeadline: true,
     }),
-    measure("ghost-named", "from a ghost until Lockstep names it on its own lock", {
+    measure("ghost-named", "time until Lockstep names the ghost on its own lock", {
       stock: undefined,
       lockstep: namedMs(ghosts.lockstep),
       goal: "before two lease durations",
       held: isWithin(namedMs(ghosts.lockstep), slowestNaming * leaseDurationMs),
     }),
-    measure("stock-ghost-named", "from stock's ghost until Lockstep names it", {
+    measure("stock-ghost-named", "time until Lockstep names the ghost of stock", {
       stock: undefined,
       lockstep: namedMs(ghosts.stock),
       goal: "before two lease durations",
       held: isWithin(namedMs(ghosts.stock), slowestNaming * settings.electionTtlMs),
     }),
-    measure("ghost-deposed", "from a ghost until a pod that exists leads", {
+    measure("ghost-deposed", "time until a pod that exists leads", {
       stock: undefined,
       lockstep: deposedMs,
       goal: settings.deposeGhosts ? "before three lease durations" : undefined,
@@ -215,7 +215,7 @@ function measuresOf(measured: GhostMeasured, settings: GhostSettings): readonly 
   ];
 }
 
-/** See `ghost-check.ts`: a ghost that renews in time is known before so many lease durations. */
+/** See `ghost-check.ts`: a ghost that renews in time is named within so many lease durations. */
 const slowestNaming = 2;
 
 function isWithin(ms: number | undefined, limitMs: number): boolean {
@@ -233,7 +233,7 @@ function measure(
 /** A holder of a lock that renews it and whose pod does not exist. */
 export interface Ghost {
   readonly identity: string;
-  /** Since when no list of pods has shown it. */
+  /** When its pod was deleted from the API. */
   readonly goneAtMs: number;
 }
 
@@ -248,9 +248,9 @@ export interface GhostLook {
   readonly atMs: number;
   readonly empty: number;
   readonly total: number;
-  /** Pods of the holder's name, anywhere. */
+  /** Pods with the holder's name, in any namespace. */
   readonly podsOfHolder: number;
-  /** Live replicas, and those of them whose log says that the ghost leads. */
+  /** Live replicas, and those whose log names the ghost as leader. */
   readonly replicas: number;
   readonly believers: number;
   readonly requests: number;
@@ -259,7 +259,7 @@ export interface GhostLook {
 
 export interface GhostRepair {
   readonly editedAtMs: number;
-  /** When the stray machines began to be stopped. */
+  /** When the removed machines were stopped. */
   readonly stoppedAtMs: number;
   /** For how long after the edit the ghost still acted as the leader. */
   readonly displacedMs: number | undefined;
@@ -275,6 +275,6 @@ export interface GhostMeasured {
   readonly afterRestart: GhostLook;
   readonly fixed: GhostRepair | undefined;
   readonly named: readonly NamedGhost[];
-  readonly boards: { readonly stock: StatusBoard; readonly lockstep: StatusBoard };
-  readonly locks: { readonly stock: LockHistory; readonly lockstep: LockHistory };
+  readonly statuses: { readonly stock: StatusWatch; readonly lockstep: StatusWatch };
+  readonly locks: { readonly stock: LockWatch; readonly lockstep: LockWatch };
 }

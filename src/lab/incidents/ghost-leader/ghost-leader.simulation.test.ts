@@ -130,7 +130,7 @@ describe.runIf(isThorough(process.env))("with the write-up's parameters", () => 
     expect(lockstep).toBeLessThanOrEqual(30_000);
   });
 
-  test("a ghost of Lockstep that nobody may depose gives up the lock itself", async () => {
+  test("a ghost of Lockstep gives up the lock itself when deposing is off", async () => {
     const result = await play(3, { ...small, fix: false, deposeGhosts: false });
     expect(measure(result, "ghost-named").lockstep).toBeLessThanOrEqual(
       longestNamingMs(15_000, 2_000),

@@ -1,5 +1,6 @@
-// The objects of the incident `ghost-leader`: two ingresses as Deployments, the lock with its past,
-// and the Ingresses whose status is looked at. Plain Kubernetes objects, created as anybody would.
+// The two ingresses of `ghost-leader`: their Deployments, the lock with its past, the Ingresses whose
+// status is watched, and the programs in their pods. A stock pod runs a whole stock controller. A Lockstep
+// pod runs the part of Lockstep that leads and writes status.
 
 import { Registry } from "prom-client";
 import { Klog } from "../../../components/klog.ts";
@@ -18,7 +19,7 @@ import type { ElectionTimes } from "../../../kube/leader/leader-rules.ts";
 import type { LockReference } from "../../../kube/leader/lease-record.ts";
 import type { RoutedWitness } from "../../../observe/routed-witness.ts";
 import { IngressSource } from "../../../sources/ingress-source.ts";
-import { stockBackend } from "../../comparison/side.ts";
+import { shopEndpoints } from "../../comparison/stock-replica.ts";
 import type { ComponentLogs } from "../../controllers/klog/component-logs.ts";
 import { readLockObject, writeLockObject } from "../../leader/lock-object.ts";
 import type { HopLedger } from "../../observed/hop-ledger.ts";
@@ -51,7 +52,7 @@ export const lockstepApp: IngressApp = {
   className: "lockstep",
 };
 
-/** Which release of the ingress a pod is; it also sets the pods' hashes apart. */
+/** The release of the ingress; it also makes the pods' hashes differ. */
 export const releaseLabel = "release";
 
 const requestDeadlineMs = 30_000;
@@ -86,7 +87,7 @@ export async function createApp(
   });
 }
 
-/** What the Ingresses lead to. */
+/** The service behind the Ingresses. */
 export async function createBackend(client: KubeClient): Promise<void> {
   const labels = { app: "shop" };
   const ports = [{ containerPort: 8080 }];
@@ -145,7 +146,7 @@ export function ingressHost(className: string, number: number): string {
   return `${number}.${className}.example`;
 }
 
-/** A lock that has changed hands so often, the last time to a pod that ended long ago. */
+/** A lock that has changed its holder so often; its holder is a pod that ended long ago. */
 export async function createPastLock(
   client: KubeClient,
   lock: LockReference,
@@ -163,7 +164,7 @@ export async function createPastLock(
   await writeLockObject(client, lock, undefined, record, { deadlineMs: requestDeadlineMs });
 }
 
-/** What a person does with `kubectl edit`: another name in the record, and nothing else. */
+/** Like `kubectl edit`: changes the holder in the record and nothing else. */
 export async function editLock(
   client: KubeClient,
   lock: LockReference,
@@ -226,13 +227,13 @@ export interface LockstepReplica extends Container {
   readonly identity: string;
 }
 
-export interface ReplicaWorld {
+export interface ReplicaParts {
   readonly stage: Stage;
   readonly access: ClusterAccess;
   readonly logs: Pick<ComponentLogs, "set">;
-  /** Where a replica says what it routes to. */
+  /** Receives the reports of a replica. */
   readonly witnessOf: (replica: string) => RoutedWitness;
-  /** Where its proxy notes when it really began to. */
+  /** Records when its proxy really started to route to an address. */
   readonly hops: Pick<HopLedger, "routed">;
 }
 
@@ -243,13 +244,13 @@ export const lockstepLock = {
   name: "lockstep-ingress-lockstep",
 } as const;
 
-/** What each release of Lockstep is told to publish: another address, so that one can tell. */
+/** Each release of Lockstep publishes another address, so that they can be told apart. */
 export function publishedBy(release: string): string {
   return `192.0.2.${release}`;
 }
 
 export async function startStockReplica(
-  { stage, access, logs, witnessOf, hops }: ReplicaWorld,
+  { stage, access, logs, witnessOf, hops }: ReplicaParts,
   pod: Pod,
   options: {
     readonly release: StockReleaseName;
@@ -263,7 +264,7 @@ export async function startStockReplica(
   const witness = witnessOf(name);
   let hasBegun = false;
   const onRouted = (backends: readonly StockBackend[]): void => {
-    const { endpoints = [] } = backends.find((one) => one.name === stockBackend) ?? {};
+    const endpoints = shopEndpoints(backends);
     const addresses = endpoints.map(({ address }) => address);
     hops.routed(name, addresses);
     const at = environment.clock.monotonicMs();
@@ -299,7 +300,7 @@ export async function startStockReplica(
 }
 
 export function startLockstepReplica(
-  { stage, access }: ReplicaWorld,
+  { stage, access }: ReplicaParts,
   pod: Pod,
   options: {
     readonly watchedLock: LockReference;

@@ -1,4 +1,4 @@
-// Every version of a leader lock that a watcher of it saw: who held it, and when it was renewed.
+// Every version of a leader lock that a watch reported: its holder, and the times of its renewals.
 import type { Environment } from "../../../environment/environment.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { recordAt } from "../../../kube/kinds/fields.ts";
@@ -17,8 +17,7 @@ interface LockObject {
   readonly record: LeaderRecord | undefined;
 }
 
-export interface LockHistoryOptions
-  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+export interface LockWatchOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
   readonly lock: LockReference;
@@ -30,11 +29,11 @@ export interface SeenRecord {
   readonly record: LeaderRecord;
 }
 
-export class LockHistory {
+export class LockWatch {
   readonly #seen: SeenRecord[] = [];
   readonly #watch: Reflector<LockObject>;
 
-  constructor(options: LockHistoryOptions) {
+  constructor(options: LockWatchOptions) {
     const { lock, now } = options;
     this.#watch = new Reflector({
       ...options,
@@ -64,14 +63,14 @@ export class LockHistory {
     return this.#seen.at(-1)?.record;
   }
 
-  /** What was seen of one holder's records between two moments. */
+  /** One holder's records between two moments. */
   of(holder: string, fromMs: number, toMs = Number.POSITIVE_INFINITY): readonly SeenRecord[] {
     return this.#seen.filter(
       ({ atMs, record }) => record.holder === holder && atMs >= fromMs && atMs <= toMs,
     );
   }
 
-  /** When the lock was first seen in other hands after a moment. */
+  /** When the lock first had another holder after a moment. */
   leftBy(holder: string, fromMs: number): number | undefined {
     return this.#seen.find(({ atMs, record }) => atMs >= fromMs && record.holder !== holder)?.atMs;
   }

@@ -1,7 +1,7 @@
-// The incident `ghost-leader`: the leader of an ingress runs on a machine that was taken out of the
-// cluster. It goes on renewing its lock, so no other replica ever leads; and because its revision has
-// been replaced, it finds no pod like itself and writes empty statuses. Lockstep's replicas, among
-// which there is such a ghost too, name both and depose their own.
+// The incident `ghost-leader`: the leader of an ingress runs on a machine that was removed from the
+// cluster. It keeps renewing its lock, so no other replica becomes leader. Its revision was replaced, so
+// it finds no pod like itself and writes empty statuses. One of Lockstep's replicas is such a ghost too.
+// Lockstep names both ghosts and deposes its own.
 
 import type { MonotonicMs } from "../../../environment/clock.ts";
 import { randomBetween, randomInt } from "../../../environment/random.ts";
@@ -50,9 +50,9 @@ import {
   startStockReplica,
   stockApp,
 } from "./ingresses.ts";
-import { LockHistory } from "./lock-watch.ts";
-import { compressed, type GhostSettings, usual } from "./settings.ts";
-import { StatusBoard } from "./status-watch.ts";
+import { LockWatch } from "./lock-watch.ts";
+import { type GhostSettings, liveSettings, writeUpSettings } from "./settings.ts";
+import { StatusWatch } from "./status-watch.ts";
 
 export type GhostLeaderOptions = IncidentOptions & Partial<GhostSettings>;
 
@@ -66,13 +66,13 @@ export const ghostLeader: Incident = {
   play: (open, options) => playGhostLeader(open, options),
 };
 
-/** In real time with shorter times, unless others are given. */
+/** In real time the times are shorter unless given. */
 export async function playGhostLeader(
   open: OpenStage,
   { fix, ...chosen }: GhostLeaderOptions,
 ): Promise<IncidentFindings> {
   return open(async (stage) => {
-    const settings = { ...usual, ...(stage.mode === "live" && compressed), ...chosen };
+    const settings = { ...writeUpSettings, ...(stage.mode === "live" && liveSettings), ...chosen };
     const timeline: TimelineEntry[] = [];
     const note = (text: string): void => {
       timeline.push({ atMs: stage.now(), text });
@@ -97,18 +97,18 @@ async function play(
   note: (text: string) => void,
 ): Promise<GhostMeasured> {
   const { stage } = scene;
-  // Nothing happens in step with the syncs of the leader.
+  // Random, so that nothing happens in step with the syncs of the leader.
   const anyMoment = () => randomBetween(stage.random, 0, settings.statusUpdateIntervalMs);
   await stage.sleep(anyMoment());
   const ghosts = await makeGhosts(scene, note);
   await stage.sleep(settings.untilReleaseMs + anyMoment());
   await scene.release("2");
   const releasedAtMs = stage.now();
-  note("a new release of both ingresses: no living pod has the old hash any more");
+  note("a new release of both ingresses: no live pod has the old hash");
   await stage.sleep(settings.heldMs);
   const held = await lookAtGhost(scene, ghosts);
   await scene.restartStock();
-  note("people have restarted every pod of the stock ingress");
+  note("the operators have restarted every pod of the stock ingress");
   await stage.sleep(settings.heldMs + anyMoment());
   const afterRestart = await lookAtGhost(scene, ghosts);
   const fixed = settings.fix ? await repair(scene, settings, ghosts, note) : undefined;
@@ -120,12 +120,12 @@ async function play(
     afterRestart,
     fixed,
     named: [...scene.named],
-    boards: scene.boards,
+    statuses: scene.statuses,
     locks: scene.locks,
   };
 }
 
-/** The machines of both leaders leave the cluster, and nobody tells what runs on them. */
+/** Removes the machines of both leaders from the cluster; their containers keep running. */
 async function makeGhosts(scene: GhostScene, note: (text: string) => void): Promise<Ghosts> {
   const stock = scene.stock
     .running()
@@ -135,9 +135,9 @@ async function makeGhosts(scene: GhostScene, note: (text: string) => void): Prom
     .find(({ container }) => container.identity === scene.locks.lockstep.record?.holder);
   if (stock === undefined || lockstep === undefined) throw new Error("a lock has no living holder");
   const nodes = new Set([stock.pod.nodeName, lockstep.pod.nodeName]);
-  note(`taken out of the cluster, with all that runs on them: ${[...nodes].join(", ")}`);
+  note(`removed from the cluster, still running: ${[...nodes].join(", ")}`);
   await scene.removeMachines(nodes);
-  note("the API has forgotten the pods of these machines");
+  note("the pods of these machines are deleted from the API");
   const goneAtMs = ({ metadata }: Pod) => scene.goneAtMs.get(metadata.name) ?? scene.stage.now();
   return {
     stock: { identity: stock.pod.metadata.name, goneAtMs: goneAtMs(stock.pod) },
@@ -146,9 +146,9 @@ async function makeGhosts(scene: GhostScene, note: (text: string) => void): Prom
   };
 }
 
-/** What people could look at while it lasted. */
+/** What operators could see during the incident. */
 async function lookAtGhost(scene: GhostScene, ghosts: Ghosts): Promise<GhostLook> {
-  const { stage, client, boards } = scene;
+  const { stage, client, statuses } = scene;
   const { network } = stage.environmentOf("user");
   const live = scene.liveStock();
   const believes = (text: string): boolean =>
@@ -163,8 +163,8 @@ async function lookAtGhost(scene: GhostScene, ghosts: Ghosts): Promise<GhostLook
   }
   return {
     atMs: stage.now(),
-    empty: boards.stock.empty,
-    total: boards.stock.total,
+    empty: statuses.stock.empty,
+    total: statuses.stock.total,
     podsOfHolder: (await podsBy(client, `metadata.name=${ghosts.stock.identity}`)).length,
     replicas: live.length,
     believers: live.filter(({ container }) =>
@@ -175,7 +175,7 @@ async function lookAtGhost(scene: GhostScene, ghosts: Ghosts): Promise<GhostLook
   };
 }
 
-/** The lock names a live pod by hand; later the stray machines are found and stopped. */
+/** The lock is edited to name a live pod; later the removed machines are found and stopped. */
 async function repair(
   scene: GhostScene,
   { statusUpdateIntervalMs, electionTtlMs }: Settings,
@@ -202,7 +202,7 @@ async function repair(
     await scene.stock.stopOn(node);
     await scene.lockstep.stopOn(node);
   }
-  note("the stray machines are found and stopped");
+  note("the removed machines are found and stopped");
   await stage.sleep(2 * statusUpdateIntervalMs);
   return { editedAtMs, stoppedAtMs, displacedMs, triesAfterEdit };
 }
@@ -214,7 +214,7 @@ export interface NamedGhost {
 
 const lookAgainMs = 1_000;
 
-/** Far more than pods, releases and elections need in the lab. */
+/** Much longer than pods, releases and elections need in the lab. */
 const patienceMs = 600_000;
 
 export class GhostScene {
@@ -223,17 +223,17 @@ export class GhostScene {
   readonly stockLock: LockReference;
   readonly stock: PodContainers<StockReplica>;
   readonly lockstep: PodContainers<LockstepReplica>;
-  readonly boards: { readonly stock: StatusBoard; readonly lockstep: StatusBoard };
-  readonly locks: { readonly stock: LockHistory; readonly lockstep: LockHistory };
-  /** What Lockstep's replicas reported, in order. */
+  readonly statuses: { readonly stock: StatusWatch; readonly lockstep: StatusWatch };
+  readonly locks: { readonly stock: LockWatch; readonly lockstep: LockWatch };
+  /** Reports of Lockstep's replicas, in order. */
   readonly named: NamedGhost[] = [];
-  /** When the API forgot each pod, by name. */
+  /** When each pod was deleted from the API, by name. */
   readonly goneAtMs = new Map<string, number>();
   readonly #options: GhostSettings;
   readonly #cluster: Cluster;
   readonly #hops: HopLedger;
   readonly #observer: ShopObserver;
-  /** From when on nothing is under way that was not begun by the play. */
+  /** From now on every change was made by the play. */
   #quietAt: MonotonicMs | undefined;
   #release = "1";
 
@@ -280,13 +280,13 @@ export class GhostScene {
         onGhost: (report) => void this.named.push({ atMs: stage.now(), report }),
       }),
     );
-    this.boards = {
-      stock: new StatusBoard({
+    this.statuses = {
+      stock: new StatusWatch({
         ...seen,
         className: stockApp.className,
         isRight: (addresses) => addresses.length > 0,
       }),
-      lockstep: new StatusBoard({
+      lockstep: new StatusWatch({
         ...seen,
         className: lockstepApp.className,
         isRight: (addresses) =>
@@ -294,8 +294,8 @@ export class GhostScene {
       }),
     };
     this.locks = {
-      stock: new LockHistory({ ...seen, lock: this.stockLock }),
-      lockstep: new LockHistory({ ...seen, lock: lockstepLock }),
+      stock: new LockWatch({ ...seen, lock: this.stockLock }),
+      lockstep: new LockWatch({ ...seen, lock: lockstepLock }),
     };
   }
 
@@ -319,28 +319,29 @@ export class GhostScene {
       ...(stage.recorder !== undefined && { recorder: stage.recorder }),
     });
     const scene = new GhostScene(stage, options, cluster, hops);
-    await scene.#furnish();
+    await scene.#createObjects();
     stage.onObservable?.({ access: cluster.access, proxies: [], accessLogs: [] });
     await scene.until("every status to be right", () => {
-      const { stock, lockstep } = scene.boards;
-      return [stock, lockstep].every((board) => board.total > 0 && board.right === board.total);
+      const { stock, lockstep } = scene.statuses;
+      return [stock, lockstep].every((status) => status.total > 0 && status.right === status.total);
     });
     scene.#quietAt = stage.environmentOf("observer").clock.monotonicMs();
     return scene;
   }
 
-  /** Waits for something that is to happen by itself. */
+  /** Waits for something that happens by itself. */
   async until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
     const startedMs = this.stage.now();
     while (!(await isSo())) {
-      if (this.stage.now() - startedMs > patienceMs) throw new Error(`waited in vain for ${what}`);
+      if (this.stage.now() - startedMs > patienceMs)
+        throw new Error(`timed out waiting for ${what}`);
       await this.stage.sleep(lookAgainMs);
     }
   }
 
   /**
-   * Takes machines out of the cluster whose containers are not told; resolves when the API has
-   * forgotten their pods, which is the garbage collector's affair.
+   * Removes machines from the cluster while their containers keep running. Resolves when the garbage
+   * collector has deleted their pods.
    */
   async removeMachines(nodes: ReadonlySet<string>): Promise<void> {
     for (const node of nodes) {
@@ -348,7 +349,7 @@ export class GhostScene {
       this.lockstep.strand(node);
       await this.#cluster.removeFromCluster(node);
     }
-    await this.until("the pods of machines that are gone to go too", () => {
+    await this.until("the deletion of the pods of removed machines", () => {
       const stray = [...this.stock.running(), ...this.lockstep.running()];
       return stray.every(({ pod, isStray }) => !isStray || this.goneAtMs.has(pod.metadata.name));
     });
@@ -369,7 +370,7 @@ export class GhostScene {
       () => isReleased(this.stock.running()) && isReleased(this.lockstep.running()),
     );
     this.#release = release;
-    this.boards.lockstep.look();
+    this.statuses.lockstep.look();
   }
 
   /** `kubectl delete pod` for each of stock's; resolves when others run in their place. */
@@ -393,17 +394,17 @@ export class GhostScene {
   /** Idempotent. */
   async stop(): Promise<void> {
     this.#judgeObserver();
-    // What is kept of the play is how it stood, not how it was cleared away.
+    // Before anything is stopped, because stopping is no part of the play.
     await this.stage.recorder?.finish(this.#cluster);
     await Promise.all([this.stock.stop(), this.lockstep.stop()]);
-    const { boards, locks } = this;
-    const watchers = [boards.stock, boards.lockstep, locks.stock, locks.lockstep];
+    const { statuses, locks } = this;
+    const watchers = [statuses.stock, statuses.lockstep, locks.stock, locks.lockstep];
     await Promise.all(watchers.map((watcher) => watcher.stop()));
     await this.#observer.stop();
     await this.#cluster.stop();
   }
 
-  /** As it stands now, if it ever was quiet: what ends the play is no part of it. */
+  /** Before anything is stopped; not at all when the start failed. */
   #judgeObserver(): void {
     const since = this.#quietAt;
     this.#quietAt = undefined;
@@ -412,7 +413,7 @@ export class GhostScene {
     this.stage.accuracy.add({ journeys, ledger: this.#hops.changes, since });
   }
 
-  async #furnish(): Promise<void> {
+  async #createObjects(): Promise<void> {
     const { client, stage } = this;
     const { replicas, ingresses, formerTransitions, electionTtlMs } = this.#options;
     await createBackend(client);
@@ -426,8 +427,8 @@ export class GhostScene {
       await createIngresses(client, app.className, ingresses);
       await createApp(client, app, { replicas, release: this.#release });
     }
-    const { boards, locks, stock, lockstep } = this;
-    const parts = [boards.stock, boards.lockstep, locks.stock, locks.lockstep, stock, lockstep];
+    const { statuses, locks, stock, lockstep } = this;
+    const parts = [statuses.stock, statuses.lockstep, locks.stock, locks.lockstep, stock, lockstep];
     for (const part of parts) part.start();
   }
 }

@@ -1,4 +1,4 @@
-// The parameters of the incident `ghost-leader`, and which of them were chosen to fit the write-up.
+// The settings of `ghost-leader`: those of the write-up, and shorter times for real time.
 import { defaultElectionTimes, type ElectionTimes } from "../../../kube/leader/leader-rules.ts";
 import { ingressNginx } from "../../stock/ingress-nginx.ts";
 import type { StockReleaseName } from "../../stock/stock-release.ts";
@@ -16,21 +16,21 @@ export interface GhostSettings {
   readonly electionTtlMs: number;
   /** `--status-update-interval` of stock. */
   readonly statusUpdateIntervalMs: number;
-  /** How often stock's lock had changed hands before. */
+  /** How often stock's lock had changed its holder before. */
   readonly formerTransitions: number;
   readonly deposeGhosts: boolean;
   /** Of Lockstep's own election. */
   readonly lockstepTimes: ElectionTimes;
-  /** From the API forgetting the ghosts' pods to the next release of the ingresses. */
+  /** From the deletion of the ghosts' pods to the next release of the ingresses. */
   readonly untilReleaseMs: number;
-  /** How long people look at empty statuses before they restart the pods, and after that. */
+  /** How long the statuses are empty before the operators restart the pods, and after that. */
   readonly heldMs: number;
 }
 
 /** The write-up's record says 11 after the ghost took the lock: ten changes came before. */
 const fittedTransitions = 10;
 
-export const usual: GhostSettings = {
+export const writeUpSettings: GhostSettings = {
   nodes: 5,
   replicas: 4,
   ingresses: 20,
@@ -45,8 +45,8 @@ export const usual: GhostSettings = {
   heldMs: 180_000,
 };
 
-/** For real time: what happens is the same, some four times as fast. */
-export const compressed: Partial<GhostSettings> = {
+/** The same about four times as fast. */
+export const liveSettings: Partial<GhostSettings> = {
   ingresses: 5,
   electionTtlMs: 8_000,
   statusUpdateIntervalMs: 15_000,

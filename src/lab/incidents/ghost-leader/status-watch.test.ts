@@ -2,16 +2,16 @@ import { expect, test } from "vitest";
 import { inApiWorld } from "../../../../tests/apiserver/api-world.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { fixedAccess } from "../../../kube/credentials/credentials.ts";
-import { StatusBoard } from "./status-watch.ts";
+import { StatusWatch } from "./status-watch.ts";
 
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
 const mergePatch = { contentType: "application/merge-patch+json" };
 
-test("the board knows for how long not every status was right", () =>
+test("the watch knows for how long not every status was right", () =>
   inApiWorld(async ({ simulation, call }) => {
     const environment = simulation.host("watcher");
     const cluster = fixedAccess({ name: "c", server: "http://server:6443", token: "admin-token" });
-    const board = new StatusBoard({
+    const status = new StatusWatch({
       ...environment,
       client: new HttpKubeClient({ ...environment, cluster, userAgent: "test" }),
       cluster: "c",
@@ -35,27 +35,27 @@ test("the board knows for how long not every status was right", () =>
         { status: { loadBalancer: { ingress } } },
         mergePatch,
       );
-    board.start();
+    status.start();
     await simulation.sleep(1_000);
-    expect([board.total, board.right, board.empty]).toEqual([2, 0, 2]);
+    expect([status.total, status.right, status.empty]).toEqual([2, 0, 2]);
     await fill("a", [{ ip: "192.0.2.1" }]);
     await simulation.sleep(1_000);
     await fill("b", [{ ip: "192.0.2.1" }]);
     await simulation.sleep(1_000);
-    const rightAtMs = board.rightSince(simulation.now()) ?? 0;
+    const rightAtMs = status.rightSince(simulation.now()) ?? 0;
     await fill("a", null);
     await simulation.sleep(5_000);
-    const wrongAtMs = board.points.at(-1)?.[0] ?? 0;
+    const wrongAtMs = status.points.at(-1)?.[0] ?? 0;
     await fill("a", [{ ip: "192.0.2.2" }]);
     await simulation.sleep(1_000);
-    expect(board.points.map(([, right]) => right)).toEqual([0, 1, 2, 1, 2]);
-    const refilledAtMs = board.firstRightAfter(wrongAtMs) ?? 0;
+    expect(status.points.map(([, right]) => right)).toEqual([0, 1, 2, 1, 2]);
+    const refilledAtMs = status.firstRightAfter(wrongAtMs) ?? 0;
     expect(refilledAtMs - wrongAtMs).toBeGreaterThan(4_900);
-    expect(board.wrongMs(rightAtMs, simulation.now())).toBeCloseTo(refilledAtMs - wrongAtMs, 6);
-    expect(board.wrongMs(wrongAtMs + 1_000, wrongAtMs + 3_000)).toBeCloseTo(2_000, 6);
-    expect([board.rightSince(wrongAtMs), board.firstRightAfter(rightAtMs)]).toEqual([
+    expect(status.wrongMs(rightAtMs, simulation.now())).toBeCloseTo(refilledAtMs - wrongAtMs, 6);
+    expect(status.wrongMs(wrongAtMs + 1_000, wrongAtMs + 3_000)).toBeCloseTo(2_000, 6);
+    expect([status.rightSince(wrongAtMs), status.firstRightAfter(rightAtMs)]).toEqual([
       undefined,
       rightAtMs,
     ]);
-    await board.stop();
+    await status.stop();
   }));

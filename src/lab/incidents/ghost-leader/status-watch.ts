@@ -1,5 +1,5 @@
-// How many Ingresses of a class say where they can be reached, from moment to moment: what a person
-// who looks at the list of Ingresses all the time would have seen.
+// How many Ingresses of a class have the right addresses in their status, over time: what `kubectl get
+// ingress --watch` would have shown.
 import type { Environment } from "../../../environment/environment.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import {
@@ -10,7 +10,7 @@ import {
 import { Reflector } from "../../../kube/reflector/reflector.ts";
 import { noChecks } from "../../../kube/reflector/reflector-parts.ts";
 
-export interface StatusBoardOptions
+export interface StatusWatchOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
@@ -20,13 +20,13 @@ export interface StatusBoardOptions
   readonly isRight: (addresses: readonly LoadBalancerAddress[]) => boolean;
 }
 
-export class StatusBoard {
-  readonly #options: StatusBoardOptions;
+export class StatusWatch {
+  readonly #options: StatusWatchOptions;
   readonly #ingresses: Reflector<Ingress>;
   /** Each time the number changed: when, and how many were right from then on. */
   readonly #points: [atMs: number, right: number][] = [];
 
-  constructor(options: StatusBoardOptions) {
+  constructor(options: StatusWatchOptions) {
     this.#options = options;
     const handlers = [() => this.look()];
     this.#ingresses = new Reflector({
@@ -63,7 +63,7 @@ export class StatusBoard {
     return this.#own().filter(({ loadBalancer }) => loadBalancer.length === 0).length;
   }
 
-  /** Counts anew: what is right may have become another. */
+  /** Counts again, because the right addresses may have changed. */
   look(): void {
     const right = this.right;
     if (this.#points.at(-1)?.[1] !== right) this.#points.push([this.#options.now(), right]);

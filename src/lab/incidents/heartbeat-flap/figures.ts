@@ -1,5 +1,5 @@
-// The figures of `heartbeat-flap` beside what was seen with the real binaries, and what it meant for
-// traffic. Pure.
+// The findings of `heartbeat-flap`: figures beside the real binaries, the effect on traffic, and a node
+// that really dies. Pure.
 import type { Figure } from "../figure.ts";
 import type { IncidentFindings, Measure, TimelineEntry } from "../incident.ts";
 import { lostSeries, requestMeasures } from "../usual-findings.ts";
@@ -8,7 +8,7 @@ import type { DeadNode, FlappingShop, LiveRemovals } from "./play.ts";
 
 export interface Played {
   readonly late: LateNodes;
-  /** How much faster than in the write-up time runs. */
+  /** How much faster everything is than in the write-up. */
   readonly speed: number;
   /** With the write-up's fix. */
   readonly isFixed: boolean;
@@ -18,14 +18,14 @@ export interface Played {
     | undefined;
   readonly shop: FlappingShop | undefined;
   readonly dead: DeadNode;
-  /** The same with the grace period that is compared with. */
+  /** The same with the grace period before the fix. */
   readonly comparedDead: DeadNode | undefined;
 }
 
-/** How often the timeline mentions what goes on all the time. */
+/** Flaps that the timeline shows before the last one. */
 const entriesMax = 3;
 
-/** The stages of the series and of the timeline, beside the first with the late nodes. */
+/** The late nodes are on stage 1. */
 const shopStage = 2;
 const deadStage = 3;
 
@@ -38,7 +38,7 @@ function timelineOf({ late, status, shop, dead }: Played): readonly TimelineEntr
   ];
 }
 
-/** How the watch began, the first few flaps and the last. */
+/** The start, the first few flaps and the last one. */
 function flapEntries(
   { beganMs, flips }: LateNodesFindings,
   late: LateNodes,
@@ -74,12 +74,12 @@ function shopEntry({ removals: { stock, lockstep }, instant }: FlappingShop): Ti
   };
 }
 
-/** Who noticed a dead node when. */
+/** When each side and the controller reacted to a dead node. */
 function deadEntries({ diedMs, noticedMs, unroutedMs }: DeadNode): readonly TimelineEntry[] {
   const after = (ms: number | undefined, text: string): readonly TimelineEntry[] =>
     ms === undefined ? [] : [{ stage: deadStage, atMs: diedMs + ms, text }];
   return [
-    ...after(0, "elsewhere a node dies, with half of a shop's pods"),
+    ...after(0, "another cluster: a node dies, with half of the shop's pods"),
     ...after(unroutedMs.lockstep, "Lockstep sends no more requests to that node"),
     ...after(noticedMs, "the controller marks the node as lost"),
     ...after(unroutedMs.stock, "stock (model) sends no more requests to that node"),
@@ -95,11 +95,11 @@ export function findingsOf(played: Played): IncidentFindings {
     series: [
       {
         id: "flaps",
-        text: "flaps until then",
+        text: "flaps so far",
         unit: "count",
         points: status.flips.map(({ atMs }, index) => [atMs, index + 1]),
       },
-      // The shop was on a stage of its own.
+      // The shop was on its own stage.
       ...(shop === undefined ? [] : lostSeries(shop.results, shop.instant)).map((one) => ({
         ...one,
         stage: shopStage,
@@ -124,10 +124,10 @@ function assumptionsOf({ late, speed, dead: { isSilent } }: Played): readonly st
   ];
 }
 
-/** 97 of 410, two standard deviations of so many heartbeats either way. */
+/** 97 of 410, with two standard deviations of so many heartbeats. */
 const realShare = [0.195, 0.279] as const;
 
-/** What was seen holds for the write-up's gaps alone, and for its grace or the fix's. */
+/** The references hold for the write-up's gaps, with its grace period or with that of the fix. */
 function flapFigures({ late, speed, isFixed, status }: Played): readonly Figure[] {
   const seen = (text: string, from: number, to: number, value?: number): Figure["expected"] => [
     { source: "real binaries", text, from, to, ...(value !== undefined && { value }) },
@@ -137,14 +137,14 @@ function flapFigures({ late, speed, isFixed, status }: Played): readonly Figure[
   return [
     {
       id: "flaps-per-heartbeat",
-      text: `flaps per heartbeat, ${late.graceMs / 1_000} s of grace`,
+      text: `flaps per heartbeat, grace period ${late.graceMs / 1_000} s`,
       unit: "share",
       measured: status.flaps / status.heartbeats,
       expected: isFixed ? seen("none", 0, 0) : seen("23.7 % (97 of 410)", ...realShare, 97 / 410),
     },
     {
       id: "flaps-per-hour-and-node",
-      text: "flaps an hour and node",
+      text: "flaps per hour and node",
       unit: "count",
       measured: perHour / speed,
       expected: isFixed ? seen("none", 0, 0) : seen("23 to 27", 23, 27),
@@ -155,21 +155,21 @@ function flapFigures({ late, speed, isFixed, status }: Played): readonly Figure[
       : [
           figure(
             "outage-median",
-            "an endpoint's outage, median",
+            "outage of an endpoint, median",
             "ms",
             median(status.outagesMs),
             [],
           ),
           {
             id: "outage-longest",
-            text: "an endpoint's outage, longest",
+            text: "outage of an endpoint, longest",
             unit: "ms",
             measured: longest,
             expected: seen("0 to 10 s", longestLeastMs, 10_000 + tickSlackMs),
           } as const,
           {
             id: "transition-time-set",
-            text: "pods marked whose condition says when",
+            text: "unready pods with a new lastTransitionTime",
             unit: "share",
             measured: status.shareOfFlipsInTime,
             expected: seen("none in 1.6", 0, 0),
@@ -178,10 +178,10 @@ function flapFigures({ late, speed, isFixed, status }: Played): readonly Figure[
   ];
 }
 
-/** Outages are spread over the kubelet's period; the longest of hundreds is nearly all of it. */
+/** Outages last up to the kubelet's period of 10 s; the longest of hundreds is close to it. */
 const longestLeastMs = 9_500;
 
-/** A post and its way to the published endpoints, on top of the kubelet's period. */
+/** Beside the kubelet's period: a status post and its way to the Endpoints. */
 const tickSlackMs = 100;
 
 function leaseFigures({ leases }: Played): readonly Figure[] {
@@ -197,21 +197,21 @@ function leaseFigures({ leases }: Played): readonly Figure[] {
     },
     figure(
       "flaps-per-hour-with-late-leases",
-      "flaps an hour and node, late Leases, 1.17.3",
+      "flaps per hour and node, late Leases, 1.17.3",
       "count",
       late.flaps / late.nodeHours,
       [{ source: "real binaries", text: "as with a late status" }],
     ),
     {
       id: "missed-lines-at-once",
-      text: "log lines per node and look, 1.17.3",
+      text: "log lines per lost node and check, 1.17.3",
       unit: "count",
       measured: late.missedLinesAtOnce,
       expected: [{ source: "real binaries", text: "4", from: 4, to: 4 }],
     },
     {
       id: "transition-time-set-today",
-      text: "pods marked whose condition says when, 1.17.3",
+      text: "unready pods with a new lastTransitionTime, 1.17.3",
       unit: "share",
       measured: late.shareOfFlipsInTime,
       expected: [{ source: "real binaries", text: "all in 1.17", from: 1, to: 1 }],
@@ -225,7 +225,7 @@ function shopMeasures(shop: FlappingShop | undefined): readonly Measure[] {
   return [
     {
       id: "live-endpoints-removed",
-      text: "live endpoints taken out",
+      text: "healthy endpoints removed",
       unit: "count",
       stock: stock.count,
       lockstep: lockstep.count,
@@ -235,7 +235,7 @@ function shopMeasures(shop: FlappingShop | undefined): readonly Measure[] {
     },
     {
       id: "live-endpoints-out-for",
-      text: "and out for, at all replicas together",
+      text: "total time of these removals, all replicas",
       unit: "ms",
       stock: stock.outMs,
       lockstep: lockstep.outMs,
@@ -263,16 +263,16 @@ function median(sorted: readonly number[]): number | undefined {
 interface DeadPlay {
   readonly late: Pick<LateNodes, "graceMs">;
   readonly dead: DeadNode;
-  /** The same with the grace period that is compared with. */
+  /** The same with the grace period before the fix. */
   readonly comparedDead: DeadNode | undefined;
 }
 
-/** The other side of a longer grace period: how much later a dead node is noticed. */
+/** The price of a longer grace period: a dead node is noticed later. */
 export function deadFigures({ late, dead, comparedDead }: DeadPlay): readonly Figure[] {
-  const grace = `${late.graceMs / 1_000} s of grace`;
+  const grace = `grace period ${late.graceMs / 1_000} s`;
   const noticed = shown(
     "dead-node-noticed",
-    `a dead node is noticed after, ${grace}`,
+    `time until a dead node is noticed, ${grace}`,
     dead.noticedMs,
   );
   const before = comparedDead?.noticedMs;
@@ -280,12 +280,12 @@ export function deadFigures({ late, dead, comparedDead }: DeadPlay): readonly Fi
   const laterMs = dead.noticedMs - before;
   return [
     noticed,
-    shown("dead-node-noticed-before", "and before the fix", before),
-    shown("dead-node-noticed-later", "the price of the fix: later by", laterMs),
+    shown("dead-node-noticed-before", "the same before the fix", before),
+    shown("dead-node-noticed-later", "price of the fix: noticed later by", laterMs),
   ];
 }
 
-/** What it meant for requests until nobody was sent there any more. */
+/** Requests from the death of the node until no request was sent there. */
 export function deadMeasures({
   unroutedMs,
   allowedMs,
@@ -297,17 +297,17 @@ export function deadMeasures({
   return [
     {
       id: "dead-node-out-after",
-      text: "a dead node's endpoints are out after",
+      text: "time until a dead node gets no requests",
       unit: "ms",
       stock,
       lockstep,
-      goal: "after a failed request and two probes",
+      goal: "a failed request and two probes",
       held: lockstep !== undefined && lockstep <= allowedMs,
       isHeadline: true,
     },
     {
       id: "requests-sent-after-death",
-      text: "requests sent after its death",
+      text: "requests sent after the node died",
       unit: "requests",
       stock: sent.stock,
       lockstep: sent.lockstep,
@@ -316,7 +316,7 @@ export function deadMeasures({
     },
     {
       id: "requests-lost-to-dead-node",
-      text: "requests lost to it",
+      text: "requests lost by the dead node",
       unit: "requests",
       stock: lost.stock,
       lockstep: lost.lockstep,
@@ -325,7 +325,7 @@ export function deadMeasures({
     },
     {
       id: "requests-slowed-by-dead-node",
-      text: "and slowed by it, by 1 s or more",
+      text: "requests delayed by 1 s or more",
       unit: "requests",
       stock: slowed.stock,
       lockstep: slowed.lockstep,
@@ -335,7 +335,7 @@ export function deadMeasures({
   ];
 }
 
-/** Nobody has said anything to compare it with. */
+/** Without a reference. */
 function shown(id: string, text: string, measured: number | undefined): Figure {
   return { id, text, unit: "ms", measured, expected: [] };
 }

@@ -1,6 +1,6 @@
-// The quiet part of `heartbeat-flap`: nodes whose kubelets are late for hours, each with one pod of
-// one service, and the operator's journal of what came of it. No traffic: what is counted here is
-// how often the control plane is wrong, and for how long.
+// Nodes whose kubelets report late for hours, each with one pod of one service; and a watch of them that
+// uses only what an operator has: the controller manager's log, and watches of nodes, Leases, pods and
+// Endpoints. There is no traffic: it counts how often the control plane is wrong, and for how long.
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
@@ -30,31 +30,31 @@ export interface LateNodes {
   /** `--node-monitor-grace-period` and `--node-monitor-period`. */
   readonly graceMs: number;
   readonly monitorMs: number;
-  /** How often machines report that are not late; every 10 s unless given. */
+  /** Heartbeat period of nodes that are not late; 10 s unless given. */
   readonly timelyMs?: number;
 }
 
 export interface LateNodesFindings {
   readonly flaps: number;
-  /** Of all nodes, by what the API server was told. */
+  /** Of all nodes, as the API server received them. */
   readonly heartbeats: number;
   readonly nodeHours: number;
-  /** How long the endpoint of a living pod was out, shortest first. */
+  /** How long the endpoint of a live pod was missing, shortest first. */
   readonly outagesMs: readonly number[];
   readonly missedLinesAtOnce: number | undefined;
   readonly shareOfFlipsInTime: number | undefined;
-  /** On the stage's time: when the nodes became late, and which was given up when. */
+  /** On the stage's time: when the nodes became late, and when each one was marked as lost. */
   readonly beganMs: number;
   readonly flips: readonly { readonly node: string; readonly atMs: number }[];
 }
 
-/** Of the kubelet: what a timely one does. */
+/** The default of the kubelet. */
 const defaultTimelyMs = 10_000;
 
-/** For all nodes to register and all pods to be published: so many heartbeats. */
+/** Heartbeats until all nodes are registered and all pods are published. */
 const settleHeartbeats = 6;
 
-/** The lines that count flaps are written from here on, in all versions. */
+/** The log lines that count flaps need this verbosity, in all versions. */
 const verbosity = 2;
 
 export async function watchLateNodes(stage: Stage, late: LateNodes): Promise<LateNodesFindings> {
@@ -100,7 +100,7 @@ export async function watchLateNodes(stage: Stage, late: LateNodes): Promise<Lat
   };
 }
 
-/** The machines of a cluster before any of them is late. */
+/** The heartbeats of a cluster before any node is late. */
 export function timelyCluster(
   late: Pick<LateNodes, "timelyMs">,
 ): Pick<ClusterOptions, "heartbeatGaps"> {
@@ -126,7 +126,7 @@ export interface Flip {
   readonly at: MonotonicMs;
 }
 
-/** One address of the service that was published as not ready for a while. */
+/** An address of the service that was published as not ready for a while. */
 export interface Outage {
   readonly address: string;
   readonly from: MonotonicMs;
@@ -201,12 +201,12 @@ export class NodeWatch {
     await this.#following;
   }
 
-  /** Nodes that were given up, by the lines of the log. */
+  /** Nodes that were marked as lost, from the log. */
   get flips(): readonly Flip[] {
     return this.#flips;
   }
 
-  /** The same, by the nodes' own conditions. */
+  /** The same, from the nodes' conditions. */
   get unknown(): readonly Flip[] {
     return this.#unknown;
   }
@@ -215,23 +215,23 @@ export class NodeWatch {
     return this.#outages;
   }
 
-  /** Since when an address is published as not ready; undefined when it is not. */
+  /** When an address was published as not ready; undefined when it is ready. */
   outSince(address: string): MonotonicMs | undefined {
     return this.#out.get(address);
   }
 
-  /** Of these nodes: posts of the status and renewals of the Lease. */
+  /** Of these nodes: status posts and renewals of the Lease. */
   heartbeats(nodes: readonly string[]): number {
     return nodes.reduce((sum, node) => sum + (this.#heartbeats.get(node) ?? 0), 0);
   }
 
-  /** How many lines say at one moment that one node was not heard of. */
+  /** Log lines about one silent node per check. */
   get missedLinesAtOnce(): number | undefined {
     const { size } = this.#missedMoments;
     return size === 0 ? undefined : this.#missedLines / size;
   }
 
-  /** The share of pods marked not ready whose condition says since when. */
+  /** The share of pods marked not ready that got a new lastTransitionTime. */
   get shareOfFlipsInTime(): number | undefined {
     return this.#podFlips === 0 ? undefined : this.#podFlipsInTime / this.#podFlips;
   }
@@ -285,7 +285,7 @@ export class NodeWatch {
     if (missedLine.test(line)) {
       this.#missedLines += 1;
       const node = /node (\S+) |node="([^"]+)"/.exec(line);
-      // Lines of one look are written within a moment; looks are seconds apart.
+      // Lines of one check have the same second; checks are seconds apart.
       this.#missedMoments.add(`${line.slice(0, 14)} ${node?.[1] ?? node?.[2] ?? ""}`);
     }
     if (!recordedLine.test(line)) return;
@@ -303,7 +303,7 @@ export class NodeWatch {
   }
 }
 
-/** Milliseconds each lasted, shortest first. */
+/** In milliseconds, shortest first. */
 export function outageLengths(outages: readonly Outage[]): readonly number[] {
   return outages.map(({ from, to }) => elapsedMs(from, to)).toSorted((one, other) => one - other);
 }

@@ -1,5 +1,5 @@
-// What the incident `resync-storm` comes out as: figures beside those of the write-up and of the real
-// binaries, what it meant for traffic, and what had to be fitted. Pure.
+// The findings of `resync-storm`: figures beside the write-up and the real binaries, the effect on
+// traffic, and the assumptions. Pure.
 import { elapsedMs } from "../../../environment/clock.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import type { Hop } from "../../../timeline/witness.ts";
@@ -13,7 +13,7 @@ import type { Storm } from "./storm.ts";
 
 export interface FindingsOptions extends ResyncStormSettings {
   readonly fix: boolean;
-  /** Another cluster than the write-up's has nothing to be compared with. */
+  /** Only the write-up's cluster has something to be compared with. */
   readonly isWriteUp: boolean;
 }
 
@@ -39,7 +39,7 @@ function figuresOf(storms: Storms, options: FindingsOptions): readonly Figure[] 
     {
       ...puts(first, [
         writeUp("about 12,954", 12_954, 12_954),
-        real("12,954, all different", 12_954, 12_954),
+        real("12,954 distinct", 12_954, 12_954),
       ]),
       fittedBy: `${headless.toLocaleString("en-US")} headless services`,
     },
@@ -52,7 +52,7 @@ function figuresOf(storms: Storms, options: FindingsOptions): readonly Figure[] 
     },
     {
       id: "headless-services-written",
-      text: "headless services written",
+      text: "share of headless services written",
       unit: "share",
       measured: headless === 0 ? undefined : first.keys / headless,
       expected: [real("all, and no other", 1, 1)],
@@ -66,7 +66,7 @@ function figuresOf(storms: Storms, options: FindingsOptions): readonly Figure[] 
     },
     {
       id: "events-later-resync",
-      text: "watch events of the second",
+      text: "watch events of the second resync",
       unit: "count",
       measured: second.events,
       expected: [real("none", 0, 0)],
@@ -78,7 +78,7 @@ function figuresOf(storms: Storms, options: FindingsOptions): readonly Figure[] 
     ]),
     {
       id: "drain-rate",
-      text: "PUTs a second",
+      text: "PUT rate",
       unit: "per second",
       measured: first.rate,
       expected: [real("20.0", 19.8, 20.2, 20)],
@@ -93,7 +93,7 @@ function figuresOf(storms: Storms, options: FindingsOptions): readonly Figure[] 
     },
     {
       id: "throttled-share",
-      text: "PUTs with a throttling line",
+      text: "share of PUTs with a throttling log line",
       unit: "share",
       measured: first.throttledShare,
       expected: [real("about 98 %", 0.96, 1, 0.98)],
@@ -103,7 +103,7 @@ function figuresOf(storms: Storms, options: FindingsOptions): readonly Figure[] 
   ];
 }
 
-/** What remains of the storm with the fix. */
+/** With the fix no storm is left. */
 function fixedFigures(storms: Storms, options: FindingsOptions): readonly Figure[] {
   return [
     { ...puts(storms.first, [writeUp("no storm", 0, 0), real("0", 0, 0)]), isHeadline: true },
@@ -122,7 +122,7 @@ function puts({ requests }: Storm, expected: readonly Expectation[]): Figure {
   };
 }
 
-/** The process draws its factor; where the play gives it, both figures are that input. */
+/** The process draws its factor. Where the settings give it, both figures are that input. */
 function periodFigures(
   { periodMs }: Storms,
   { minResyncMs, resyncFactor }: FindingsOptions,
@@ -131,7 +131,7 @@ function periodFigures(
   return [
     {
       id: "period",
-      text: "between two resyncs",
+      text: "time between two resyncs",
       unit: "ms",
       measured: periodMs,
       expected: [writeUp("16 h 20–30 min", 980 * minuteMs, 990 * minuteMs)],
@@ -139,7 +139,7 @@ function periodFigures(
     },
     {
       id: "period-factor",
-      text: "of the shortest period",
+      text: "this time ÷ the shortest period",
       unit: "factor",
       measured: periodMs / minResyncMs,
       expected: [writeUp("≈ 1.37", 1.36, 1.38, 1.37)],
@@ -154,17 +154,17 @@ function lagFigures(storms: Storms, options: FindingsOptions): readonly Figure[]
   return [
     {
       id: "published-lag-quiet",
-      text: "a change waits in quiet times",
+      text: "wait of a change in quiet times",
       unit: "ms",
       measured: longestAt(quiet, "published"),
       expected: [quietWait],
     },
     {
       id: "published-lag-storm",
-      text: "a change waits in a resync",
+      text: "wait of a change in a resync",
       unit: "ms",
       measured: longestAt(during, "published"),
-      // Two minutes were luck: a change waits for as much of the drain as is left.
+      // A change waits for the rest of the drain; the two minutes of the write-up were luck.
       expected: [
         fix ? quietWait : writeUp("2 min by luck, up to the drain", 2 * minuteMs, 12 * minuteMs),
       ],
@@ -173,15 +173,15 @@ function lagFigures(storms: Storms, options: FindingsOptions): readonly Figure[]
   ];
 }
 
-/** In virtual time a change takes messages and no processor time, so somewhat less agrees as well. */
+/** Virtual time has messages but no processor time, so a little less agrees as well. */
 const quietWait = real("4–6 ms", 1, 6, 5);
 
-/** With fewer ahead, what the workers have under way counts for too much of the wait. */
+/** With fewer keys ahead, the keys that are already in work would matter too much. */
 const leastShareAhead = 0.1;
 
 /**
- * Of the last release in the storm, whose key was written before and is behind all others. By chance
- * the storm is nearly over when it comes: then there is nothing to measure.
+ * Of the last release in the storm, whose key waits behind all others. When the storm is nearly over by
+ * then, there is nothing to measure.
  */
 function waitByKeysAhead(
   { behindAll, queue, instant }: Storms,
@@ -194,7 +194,7 @@ function waitByKeysAhead(
     startedMs,
     0,
   ];
-  // Keys of other services cost no request, and are spread evenly among them.
+  // Keys of services that are not headless cost no request; they are spread evenly in the queue.
   const ahead = (depth * headless) / services - ((startedMs - lookedMs) / 1_000) * limits.qps;
   const lagMs = longestAt([first], "published");
   if (lagMs === undefined || ahead < leastShareAhead * headless) return [];
@@ -213,18 +213,18 @@ function raisedFigures(
   { restart, unbounded, bounded }: RaisedStorms,
   { headless, raised }: FindingsOptions,
 ): readonly Figure[] {
-  const capacity = `${raised?.writesPerSecond} writes a second of the server`;
+  const capacity = `${raised?.writesPerSecond} writes/s of the API server`;
   return [
     {
       id: "puts-at-restart",
-      text: "PUTs when the process starts",
+      text: "PUTs when the controllers start",
       unit: "requests",
       measured: restart.requests,
-      expected: [real("every key once, and some twice", headless, 1.05 * headless)],
+      expected: [real("every key once, some twice", headless, 1.05 * headless)],
     },
-    drain("drain-raised", "drain time, raised limits", unbounded, [realTime("128 s", 128_000)]),
+    drain("drain-raised", "drain time with raised limits", unbounded, [realTime("128 s", 128_000)]),
     {
-      ...drain("drain-raised-bounded", "the same, bounded server", bounded, [
+      ...drain("drain-raised-bounded", "drain time with raised limits and a slow server", bounded, [
         writeUp("about 5 min", 4.5 * minuteMs, 5.5 * minuteMs, 5 * minuteMs),
         realTime("305 s at 42.6/s", 305_000),
       ]),
@@ -232,7 +232,7 @@ function raisedFigures(
     },
     {
       id: "mean-work-bounded",
-      text: "and mean time per key",
+      text: "mean time per key, slow server",
       unit: "ms",
       measured: bounded.workMs,
       expected: [realTime("0.703 s", 703)],
@@ -240,7 +240,7 @@ function raisedFigures(
     },
     {
       id: "throttled-share-bounded",
-      text: "and PUTs with a throttling line",
+      text: "share of PUTs with a throttling log line, slow server",
       unit: "share",
       measured: bounded.throttledShare,
       expected: [real("none", 0, 0)],
@@ -255,11 +255,11 @@ function drain(
   expected: readonly Expectation[],
 ): Figure {
   const isHeadline = id === "drain" && ({ isHeadline: true } as const);
-  const named = `${text}, ${constraint} binds`;
+  const named = `${text}, bottleneck: ${constraint}`;
   return { id, text: named, unit: "ms", measured: drainMs, expected, ...isHeadline };
 }
 
-/** The bounds, and the number that was seen where it is one. */
+/** With its bounds, and the number itself where it is one. */
 function writeUp(text: string, from: number, to: number, value?: number): Expectation {
   return { source: "write-up", text, from, to, ...(value !== undefined && { value }) };
 }
@@ -268,7 +268,7 @@ function real(text: string, from: number, to: number, value?: number): Expectati
   return { ...writeUp(text, from, to, value), source: "real binaries" };
 }
 
-/** The real runs differed by less, and their clock was another: within a hundredth is the same. */
+/** The real runs differed by less than a hundredth. */
 function realTime(text: string, ms: number): Expectation {
   return real(text, 0.99 * ms, 1.01 * ms, ms);
 }
@@ -302,10 +302,10 @@ function fittedIn(options: FindingsOptions): readonly string[] {
     ...(raised === undefined || fix
       ? []
       : [
-          `${raised.writesPerSecond} writes a second by the API server, in the bounded storm only`,
-          `--min-resync-period=${raised.minResyncMs / minuteMs}m while the limits are raised`,
+          `${raised.writesPerSecond} writes a second by the slow API server, in the last storm only`,
+          `--min-resync-period=${raised.minResyncMs / minuteMs}m with the raised limits`,
         ]),
-    "no leader election (its renewals do not matter here)",
+    "no leader election",
     "dead pods refuse connections; in the real incident connections timed out",
   ];
 }

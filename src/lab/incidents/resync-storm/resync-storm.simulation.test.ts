@@ -78,7 +78,7 @@ describe("a small cluster", () => {
     expect(figure(findings, "puts-per-headless-service")).toBe(1);
     expect(figure(findings, "headless-services-written")).toBe(1);
     expectAbout(figure(findings, "drain"), 12_000, 2);
-    expect(binding(findings, "drain")).toBe("limiter binds");
+    expect(binding(findings, "drain")).toBe("bottleneck: limiter");
     expectAbout(figure(findings, "period"), 1.25 * minuteMs, 1);
   });
 });
@@ -96,13 +96,13 @@ describe.runIf(isThorough(process.env))("500 services, 400 of them headless", ()
     const { findings } = await mediumStorms();
     expect(figure(findings, "puts-per-resync")).toBe(400);
     expectAbout(figure(findings, "drain"), (1000 * (400 - 15)) / 10, 1);
-    expect(binding(findings, "drain")).toBe("limiter binds");
+    expect(binding(findings, "drain")).toBe("bottleneck: limiter");
     expectAbout(figure(findings, "period"), 30 * minuteMs, 0.1);
     expect(figure(findings, "throttled-share")).toBeGreaterThan(0.9);
     expectAbout(figure(findings, "drain-raised"), (1000 * (400 - 60)) / 50, 2);
-    expect(binding(findings, "drain-raised")).toBe("limiter binds");
+    expect(binding(findings, "drain-raised")).toBe("bottleneck: limiter");
     expectAbout(figure(findings, "drain-raised-bounded"), (1000 * 400) / 20, 3);
-    expect(binding(findings, "drain-raised-bounded")).toBe("server binds");
+    expect(binding(findings, "drain-raised-bounded")).toBe("bottleneck: server");
     expect(figure(findings, "throttled-share-bounded")).toBe(0);
   });
 

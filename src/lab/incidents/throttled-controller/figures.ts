@@ -1,5 +1,5 @@
-// The figures of `throttled-controller`, beside the write-up's and those of the real binaries. Pure.
-// Lags are the longest of all releases and replicas; requests have one denominator on both sides.
+// The findings of `throttled-controller`, beside the write-up and the real binaries. Pure. Lags are the
+// longest of all releases and replicas; both sides get the same requests.
 import type { Journey } from "../../../timeline/journey.ts";
 import type { Direction } from "../../../timeline/witness.ts";
 import type { Tally } from "../../traffic/tally.ts";
@@ -16,7 +16,7 @@ export interface ThrottledPlay extends Pick<IncidentFindings, "timeline" | "seri
   readonly journeys: readonly Journey[];
   readonly stock: Tally;
   readonly lockstep: Tally;
-  /** Undefined when the log has no line of throttling. */
+  /** Undefined when the log has no throttling line. */
   readonly loggedWaitMs: number | undefined;
   /** Keys in the endpoint queue, at each look. */
   readonly depths: readonly number[];
@@ -24,7 +24,7 @@ export interface ThrottledPlay extends Pick<IncidentFindings, "timeline" | "seri
   readonly rates: readonly number[];
 }
 
-/** What the same cluster does with other settings. */
+/** The same cluster with other settings. */
 export interface Compared {
   readonly few: Rounds;
   readonly many: Rounds;
@@ -80,7 +80,7 @@ function assumptionsOf({ services, workers, isFixed, isLive }: Circumstances): r
   ];
 }
 
-/** Lockstep does not wait for what is published, so that hop is stock's alone. */
+/** Lockstep does not wait for Endpoints, so this lag concerns stock only. */
 function publishedFigure(
   journeys: readonly Journey[],
   direction: Direction,
@@ -88,14 +88,14 @@ function publishedFigure(
 ): Figure {
   return {
     id: `longest-${direction}-lag-at-published`,
-    text: `longest ${direction} lag, published`,
+    text: `slowest ${direction === "leave" ? "removal from" : "addition to"} Endpoints`,
     unit: "ms",
     measured: longestLagMs(journeys, { direction, hop: "published" }),
     ...(isFixed
       ? { expected: [{ source: "write-up", text: "at once", from: 0, to: atOnceMs }] }
       : {
           expected: [{ source: "write-up", text: "30 s to 2 min", from: leastLagMs, to: 120_000 }],
-          fittedBy: `${services.toLocaleString("en-US")} services and the moments of the releases`,
+          fittedBy: `${services.toLocaleString("en-US")} services and the times of the releases`,
         }),
     ...(direction === "leave" && { isHeadline: true }),
   };
@@ -104,10 +104,10 @@ function publishedFigure(
 /** The write-up's shortest. */
 const leastLagMs = 30_000;
 
-/** A round of the write-up's size takes 1,600 ÷ 300 s with its fix, and a change waits for less. */
+/** With the fix a round of 1,600 services takes 1,600 ÷ 300 s, and a change waits for less. */
 const atOnceMs = 5_300;
 
-/** Joins are as late as leaves: half of what one waits for may have passed when the other begins. */
+/** Additions are about as late as removals; a removal starts some seconds after its addition. */
 const asLate = { from: 0.8, to: 1.25 };
 
 function throttledFigures(
@@ -123,7 +123,7 @@ function throttledFigures(
       id: "longest-lag-in-rounds",
       text: "wait in the queue ÷ (services ÷ qps)",
       unit: "factor",
-      // Out of the queue, its GET and its PUT wait for the limiter as long as the log says.
+      // After the queue, its GET and its PUT wait for the limiter as long as the log shows.
       measured:
         leave === undefined || loggedWaitMs === undefined
           ? undefined
@@ -132,10 +132,10 @@ function throttledFigures(
     },
     {
       id: "join-lag-by-leave-lag",
-      text: "join lag ÷ leave lag",
+      text: "addition lag ÷ removal lag",
       unit: "factor",
       measured: leave === undefined || join === undefined ? undefined : join / leave,
-      expected: [{ source: "write-up", text: "both late", ...asLate }],
+      expected: [{ source: "write-up", text: "both are late", ...asLate }],
     },
     {
       id: "longest-logged-wait",
@@ -148,7 +148,7 @@ function throttledFigures(
   ];
 }
 
-/** The other side of the fix: the API server has more to do. */
+/** The price of the fix is more load on the API server. */
 function fixedFigures({ loggedWaitMs, depths, rates }: ThrottledPlay): readonly Figure[] {
   const empty = depths.filter((depth) => depth === 0).length;
   return [
@@ -161,14 +161,14 @@ function fixedFigures({ loggedWaitMs, depths, rates }: ThrottledPlay): readonly 
     },
     {
       id: "empty-queue-share",
-      text: "time with an empty queue",
+      text: "share of time with an empty queue",
       unit: "share",
       measured: depths.length === 0 ? undefined : empty / depths.length,
       expected: [],
     },
     {
       id: "highest-request-rate",
-      text: "highest rate of requests",
+      text: "highest request rate",
       unit: "per second",
       measured: rates.length === 0 ? undefined : Math.max(...rates),
       expected: [{ source: "write-up", text: "more load" }],
@@ -187,28 +187,28 @@ function comparedFigures(
   return [
     {
       id: "longest-logged-wait-few-workers",
-      text: "the same with 5 workers",
+      text: "longest wait in a log line, 5 workers",
       unit: "ms",
       measured: few.loggedWaitMs,
       expected: [{ source: "real binaries", text: "0.25 s", value: 250, from: 240, to: 260 }],
     },
     {
       id: "turn-few-workers",
-      text: "wait of a service, 5 workers",
+      text: "mean time of a service in the queue, 5 workers",
       unit: "ms",
       measured: few.turnMs,
       expected: [],
     },
     {
       id: "workers-effect",
-      text: `change of it with ${workers} workers`,
+      text: `change of this time with ${workers} workers`,
       unit: "share",
       measured: change,
       expected: [{ source: "write-up", text: "little effect", from: -0.1, to: 0.1 }],
     },
     {
       id: "saturating-services",
-      text: "services that saturate it",
+      text: "services that saturate the queue",
       unit: "count",
       measured: saturatingServices,
       expected: [{ source: "real binaries", text: "about 600", value: 600, from: 570, to: 630 }],

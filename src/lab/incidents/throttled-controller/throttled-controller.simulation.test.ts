@@ -13,7 +13,7 @@ import {
 } from "./play.ts";
 import type { ThrottledSettings } from "./settings.ts";
 
-/** Lockstep hears of a pod, decides and pushes: some messages of a network of milliseconds. */
+/** Lockstep receives a pod event, decides and pushes: some messages of a millisecond each. */
 const aMomentMs = 20;
 
 /** `--sync-rate-limit 0.3` and the workers' poll of the stock model, and messages. */

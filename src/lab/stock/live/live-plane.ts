@@ -96,7 +96,7 @@ export class LivePlane implements StockPlane {
 
   async stop(): Promise<void> {
     this.#abort.abort(new Error("the stock proxy is stopping"));
-    // A start that failed has told its caller; what it left behind is removed all the same.
+    // The caller of a failed start has its error; its leftovers are removed here.
     await this.#starting?.catch(() => undefined);
     await this.#routed.ended();
     await this.#nginx.stop();

@@ -21,7 +21,7 @@ export interface NginxConfOptions {
 /** Under the prefix. */
 export const controlSocket = "control.sock";
 export const accessLog = "access.log";
-/** In ingress-nginx's own default format, for people and for whoever reads such logs. */
+/** In ingress-nginx's default format, for people and log readers. */
 export const plainAccessLog = "plain-access.log";
 
 export function nginxConf(servers: readonly StockServer[], options: NginxConfOptions): string {

@@ -19,7 +19,7 @@ ffi.cdef("int getpid(void); int getppid(void); int kill(int pid, int signal);")
 local shared = ngx.shared.configuration_data
 local owner = ${options.ownerPid}
 local SIGTERM = 15
--- Long after anybody asks when a generation was taken up.
+-- Much longer than any reader needs the time of a generation.
 local TAKEN_SECONDS = 60
 
 local _M = {}

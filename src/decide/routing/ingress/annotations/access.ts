@@ -1,5 +1,5 @@
-// From where one may come in, and how often. What is asked for and cannot be had closes the route: one that was
-// to be protected is never open by mistake.
+// Allowed client networks and rate limits. A setting that cannot be applied closes the route: a
+// protected route is never open by mistake.
 import type { RateLimit } from "../../../route-policy.ts";
 import { type AnnotationGroup, present } from "../annotation-group.ts";
 import type { AnnotationReader } from "../annotation-reader.ts";
@@ -21,7 +21,7 @@ export const allowedRanges: AnnotationGroup = {
   },
 };
 
-/** An item that cannot be read might be whom the author wants to keep out most. */
+/** An unreadable item may be the one that the author wants to keep out most. */
 export const deniedRanges: AnnotationGroup = {
   names: ["denylist-source-range"],
   read: (annotations) => {
@@ -38,7 +38,7 @@ function newerOf(annotations: AnnotationReader, newer: string, older: string): s
   return annotations.has(newer) ? newer : older;
 }
 
-/** Those that can be read; what becomes of only so many of a long list is told. */
+/** The readable networks; a list that is too long is reported and cut. */
 function networksOf(annotations: AnnotationReader, name: string, what: string): readonly string[] {
   const items = itemsOf(annotations.text(name));
   if (items.length > maxNetworks) {

@@ -1,5 +1,5 @@
-// Who a client must prove to be, by itself. What is asked for and cannot be had closes the route: one that was to
-// be protected is never open by mistake.
+// Authentication of clients. A setting that cannot be applied closes the route: a protected route
+// is never open by mistake.
 
 import { shown } from "../../shown-text.ts";
 import { type AnnotationGroup, present } from "../annotation-group.ts";
@@ -25,7 +25,7 @@ const secretName = "auth-secret";
 const formName = "auth-secret-type";
 const realmName = "auth-realm";
 
-/** What browsers show beside the fields for name and password. */
+/** The text that browsers show beside the fields for name and password. */
 const usualRealm = "Authentication required";
 
 export const passwords: AnnotationGroup = {

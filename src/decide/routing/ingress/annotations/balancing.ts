@@ -82,7 +82,10 @@ function affinityOf(annotations: AnnotationReader): CookieAffinity | undefined {
 /** A leading dot is of old, and means nothing to browsers. */
 const cookieDomain: Parse<string> = (text) => hostName(text.replace(/^\./, ""));
 
-/** What of a request may be hashed, by nginx's name for it; the rest of nginx stays out of reach. */
+/**
+ * The parts of a request that may be hashed, by nginx's name for them; other nginx variables are
+ * not available.
+ */
 const hashVariables: ReadonlySet<string> = new Set([
   "request_uri",
   "uri",

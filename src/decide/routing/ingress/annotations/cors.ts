@@ -54,10 +54,10 @@ export const cors: AnnotationGroup = {
   },
 };
 
-/** More than this is no list that somebody wrote. */
+/** No hand-written list is longer than this. */
 const maxOrigins = 1_000;
 
-/** An item that is wrong allows nobody; the others mean what they say. */
+/** An invalid item allows no page; the others stay valid. */
 function originsOf(annotations: AnnotationReader): readonly string[] {
   const name = "cors-allow-origin";
   const items = itemsOf(annotations.text(name));

@@ -167,7 +167,7 @@ test("hop-by-hop headers of an answer are not for endpoints", () => {
   }
 });
 
-test("whoever is asked is a backend like others, and its absence is told", () => {
+test("the auth service is a backend like others, and its absence is reported", () => {
   const rules = [{ host: "a.example", paths: [path("/", "web")] }];
   const routing = new Routing({ className: "lockstep", authNamespaces: ["tools"] });
   const asked = [ingress("guarded", rules, annotated({ "auth-url": url }))];
@@ -176,12 +176,12 @@ test("whoever is asked is a backend like others, and its absence is told", () =>
   expect([...routing.originsOf("tools/auth:80")].map(({ name }) => name)).toEqual(["guarded"]);
 });
 
-test("a host that no route leads from is told until one does", () => {
+test("a host without a route is reported until it has one", () => {
   const rules = (host: string) => [{ host, paths: [path("/", "web")] }];
   const guarded = ingress("guarded", rules("a.example"), {
     ...annotated({ "auth-url": "https://SSO.example:8443/auth" }),
   });
-  const told = [
+  const problem = [
     "guarded: annotation auth-url: no Ingress here has the host sso.example, so every " +
       "request is answered with 503; name a service, as in http://auth.tools.svc/check, or a " +
       "host that an Ingress has",
@@ -194,5 +194,5 @@ test("a host that no route leads from is told until one does", () => {
     problemsWith("sso.example"),
     problemsWith("*.example"),
     problemsWith(""),
-  ]).toEqual([told, told, [], [], []]);
+  ]).toEqual([problem, problem, [], [], []]);
 });

@@ -1,5 +1,6 @@
-// Somebody else who is asked whether a request may pass: a service of a cluster, by its name there, or
-// whoever answers at a host of these routes. What is asked for and cannot be had closes the route.
+// External authentication: a service of a cluster, by its name there, or the service behind a host
+// of these routes, decides whether a request may pass. A setting that cannot be applied closes the
+// route.
 import type { AuthMethod, ExternalAuth } from "../../../route-policy.ts";
 import type { Backend } from "../../route.ts";
 import { backendKey } from "../../route.ts";
@@ -93,7 +94,9 @@ function readOrClose<Value>(
   return closed;
 }
 
-/** What of a request may stand in an address; as in proxy/lua/lockstep/external_auth.lua. */
+/**
+ * The variables of a request that may be in an address; as in proxy/lua/lockstep/external_auth.lua.
+ */
 const places: ReadonlySet<string> = new Set([
   "host",
   "http_host",
@@ -124,11 +127,11 @@ const authUrl: Parse<Place> = (text) => {
   if (/^[\d.]+$/.test(host)) {
     return { problem: "use the name of a service or host instead of an IP address" };
   }
-  const told = portText === undefined ? host : `${host}:${portText}`;
+  const authority = portText === undefined ? host : `${host}:${portText}`;
   const guard = serviceOf(host.toLowerCase(), Number(portText ?? (scheme === "https" ? 443 : 80)));
-  if (guard === undefined) return { value: { host: told, path } };
+  if (guard === undefined) return { value: { host: authority, path } };
   const tls = scheme === "https" ? { tls: true as const } : {};
-  return { value: { host: told, path, guard, ...tls } };
+  return { value: { host: authority, path, guard, ...tls } };
 };
 
 /** `name.namespace.svc`, with the domain of the cluster or without. */

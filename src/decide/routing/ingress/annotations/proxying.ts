@@ -33,11 +33,11 @@ export const bodySize: AnnotationGroup = {
   }),
 };
 
-/** What nginx has room for without being asked, and in its location for few (special.conf). */
+/** nginx's default for headers, and the maximum of its special location (special.conf). */
 const usualHeaderBytes = 16 * 2 ** 10;
 const maxHeaderBytes = 128 * 2 ** 10;
 
-/** What needs a location of its own in nginx, which only the endpoints of plain HTTP have. */
+/** Settings that need a location of their own in nginx, which only endpoints of plain HTTP have. */
 const specials = {
   largeHeaders: "proxy-buffer-size",
   forwardedPrefix: "x-forwarded-prefix",

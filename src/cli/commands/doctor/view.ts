@@ -1,0 +1,157 @@
+// How a diagnosis is printed: for a terminal, as JSON, or as Markdown for an incident channel.
+
+import { visible } from "../../../decide/routing/shown-text.ts";
+import { allCauses, type Diagnosis } from "../../../doctor/diagnose.ts";
+import type { ObjectFacts } from "../../../doctor/evidence/objects.ts";
+import type { ReadSummary } from "../../../doctor/evidence/read-paths.ts";
+import type { SignGroup } from "../../../doctor/evidence/sign-log.ts";
+import type { Finding } from "../../../doctor/finding.ts";
+import { jsonReport } from "../../../doctor/report/json.ts";
+import type { Terminal } from "../../../environment/terminal.ts";
+import { findingText } from "../../terminal/finding-text.ts";
+import { jsonLine } from "../../terminal/json-line.ts";
+
+export interface Examined extends ReadSummary {
+  readonly signs: readonly SignGroup[];
+  readonly objects: ObjectFacts;
+}
+
+interface ViewOptions {
+  readonly output: "text" | "json" | "markdown";
+  readonly terminal: Pick<Terminal, "columns">;
+}
+
+const widthMax = 100;
+
+export function reportText(
+  given: Diagnosis,
+  examined: Examined,
+  { output, terminal }: ViewOptions,
+): string {
+  if (output === "json") return `${jsonLine(jsonReport(given))}\n`;
+  const diagnosis = { ...given, findings: given.findings.map(printable) };
+  if (output === "markdown") return markdown(diagnosis, examined);
+  const width = Math.min(terminal.columns, widthMax);
+  return [
+    verdict(diagnosis),
+    "",
+    ...diagnosis.findings.flatMap((finding) => [
+      findingText(finding, { width }),
+      ...below(finding, width),
+    ]),
+    ...openLines(diagnosis),
+    ...examinedLines(examined),
+    "",
+  ].join("\n");
+}
+
+/** Texts of logs and objects may hold characters that a terminal obeys. */
+function printable(finding: Finding): Finding {
+  const lines = (text: string): string => text.split("\n").map(visible).join("\n");
+  const { component, change, reason } = finding.fix;
+  return {
+    ...finding,
+    cause: visible(finding.cause),
+    evidence: finding.evidence.map(({ text, source }) => ({
+      text: visible(text),
+      source: visible(source),
+    })),
+    fix: { component: visible(component), change: lines(change), reason: visible(reason) },
+    consequences: finding.consequences.map(printable),
+  };
+}
+
+function verdict({ findings }: Diagnosis): string {
+  const [first] = findings;
+  if (first === undefined) return "Nothing found in what was read.";
+  const others = findings.length === 1 ? "" : ` (${findings.length} findings)`;
+  return `Most important: ${first.rule}${others}`;
+}
+
+function below({ rule, consequences }: Finding, width: number): readonly string[] {
+  return consequences.length === 0
+    ? []
+    : [
+        `Consequences of ${rule}`,
+        ...consequences.map(({ rule: effect, evidence }) =>
+          `  · ${effect}: ${evidence[0]?.text ?? ""}`.slice(0, width),
+        ),
+        "",
+      ];
+}
+
+function openLines({ open }: Diagnosis): readonly string[] {
+  if (open.length === 0) return [];
+  return [
+    "Not enough evidence",
+    ...open.flatMap(({ rule, missing }) => [
+      `  ${rule}: something points to it. Missing:`,
+      ...missing.map((text) => `    ${text}`),
+    ]),
+    "",
+  ];
+}
+
+function examinedLines(examined: Examined): readonly string[] {
+  const { files, lines, bytes, binary, limits, signs, objects } = examined;
+  const known = signs.reduce((sum, { count }) => sum + count, 0);
+  const counts = [
+    [objects.pods.size, "pods"],
+    [objects.services.size, "services"],
+    [objects.endpoints.size, "Endpoints"],
+    [objects.nodes.size, "nodes"],
+    [objects.ingresses.size, "Ingresses"],
+    [objects.leaders.length, "leader records"],
+  ] as const;
+  const found = counts.filter(([count]) => count > 0).map(([count, name]) => `${count} ${name}`);
+  return [
+    "Examined",
+    `  ${files} ${files === 1 ? "file" : "files"}, ${(bytes / 1e6).toFixed(1)} MB, ${lines} lines, ${known} of them known log messages`,
+    ...(found.length === 0 ? [] : [`  ${found.join(", ")}`]),
+    ...(binary.length === 0 ? [] : [`  ${binary.length} files were skipped: they are no text`]),
+    ...limits.map((text) => `  ${text}`),
+  ];
+}
+
+function markdown({ findings, open }: Diagnosis, { files, lines }: Examined): string {
+  const parts = findings.flatMap((finding) => [
+    `### ${finding.rule} — ${finding.severity}, ${finding.confidence}`,
+    "",
+    finding.cause,
+    "",
+    ...finding.evidence.map(({ text, source }) => `- ${text} (\`${source}\`)`),
+    ...finding.consequences.map(({ rule, cause }) => `- consequence: **${rule}**: ${cause}`),
+    "",
+    `Fix, on ${finding.fix.component}:`,
+    "",
+    "```",
+    finding.fix.change,
+    "```",
+    "",
+    finding.fix.reason,
+    "",
+  ]);
+  const missing = open.map(({ rule, missing: texts }) => `- ${rule}: missing ${texts.join("; ")}`);
+  return [
+    findings.length === 0 ? "Nothing found." : "",
+    ...parts,
+    ...(missing.length === 0 ? [] : ["Not enough evidence:", "", ...missing, ""]),
+    `Read: ${files} files, ${lines} lines.`,
+    "",
+  ]
+    .join("\n")
+    .trimStart();
+}
+
+/** What a cause makes late and which causes it brings about; the page has the rest. */
+export function explanation(name: string): string {
+  const cause = allCauses.find((one) => one.name === name);
+  const effects = cause?.explains ?? [];
+  return [
+    `${name}`,
+    `  late hop: ${cause?.hop ?? "none"}`,
+    ...(effects.length === 0 ? [] : [`  explains: ${effects.join(", ")}`]),
+    `  page:     docs/causes/${name}.md`,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,126 @@
+// One way to weigh evidence, shared by all causes. A cause is a table of signs and some sentences.
+//
+// A *proof* is a sign that has no other explanation. A *support* is an effect that other causes have
+// too. A cause is found if it has a proof. With supports from two independent sources and no proof it
+// is possible. A sign *against* it rules it out. Each further source that agrees makes it surer.
+import { assert } from "../environment/assert.ts";
+import type { Evidence } from "./evidence/evidence.ts";
+import type { SignName } from "./evidence/log-signs.ts";
+import type { SignGroup } from "./evidence/sign-log.ts";
+import type { Confidence, EvidenceLine, Finding, Fix, Hop, Severity } from "./finding.ts";
+
+export type SourceKind = "changes" | "flags" | "logs" | "metrics" | "objects";
+
+export interface Sign {
+  readonly weight: "proof" | "support" | "against";
+  readonly source: SourceKind;
+  readonly lines: readonly EvidenceLine[];
+}
+
+/** What a cause makes of its signs. */
+export interface Conclusion {
+  readonly severity: Severity;
+  /** One sentence. */
+  readonly cause: string;
+  readonly fix: Fix;
+  /** Evidence that would make it surer, and the command that provides it. */
+  readonly missing?: readonly string[];
+}
+
+export interface Cause {
+  /** Also the name of its page in docs/causes. */
+  readonly name: string;
+  /** The hop that it makes late; undefined when it concerns none. */
+  readonly hop: Hop | undefined;
+  /** Causes that this one brings about: they are shown below it. */
+  readonly explains: readonly string[];
+  /** The signs that are there; empty when nothing points to the cause. */
+  signs(evidence: Evidence): readonly Sign[];
+  conclude(evidence: Evidence): Conclusion;
+}
+
+/** The finding of one cause; undefined when it is ruled out or nothing points to it. */
+export function weigh(cause: Cause, evidence: Evidence): Finding | undefined {
+  const signs = cause.signs(evidence);
+  if (signs.some(({ weight }) => weight === "against")) return undefined;
+  const isProved = signs.some(({ weight }) => weight === "proof");
+  const sources = new Set(signs.map(({ source }) => source)).size;
+  if (!isProved && sources < 2) return undefined;
+  const { severity, cause: sentence, fix, missing = [] } = cause.conclude(evidence);
+  return {
+    rule: cause.name,
+    severity: isProved ? severity : lower(severity),
+    confidence: confidenceOf(isProved, sources),
+    hop: cause.hop,
+    cause: sentence,
+    evidence: [...signs].sort(byWeight).flatMap(({ lines }) => lines),
+    fix,
+    missing,
+    consequences: [],
+  };
+}
+
+const byWeight = (a: Sign, b: Sign): number =>
+  Number(b.weight === "proof") - Number(a.weight === "proof");
+
+function lower(severity: Severity): Severity {
+  return severity === "critical" ? "warning" : "info";
+}
+
+const numerals = ["no", "one", "two", "three", "four", "five"];
+
+/** In words, by the number of independent sources that agree. */
+function confidenceOf(isProved: boolean, sources: number): Confidence {
+  const count = numerals[sources] ?? String(sources);
+  if (!isProved) return `possible: ${count} sources`;
+  return sources === 1 ? "likely: one source" : `certain: ${count} sources`;
+}
+
+/** A cause that one kind of log line proves, if there are enough of them. */
+export interface LogCause {
+  readonly name: string;
+  readonly hop: Hop | undefined;
+  readonly explains?: readonly string[];
+  readonly sign: SignName;
+  readonly linesMin: number;
+  /** One line is enough if its duration is at least this. */
+  readonly longMs?: number;
+  /** What the lines show, for the evidence. */
+  text(group: SignGroup): string;
+  /** Further signs, where there are some. */
+  others?(evidence: Evidence): readonly Sign[];
+  conclude(group: SignGroup, evidence: Evidence): Conclusion;
+}
+
+export function logCause(definition: LogCause): Cause {
+  const {
+    name,
+    hop,
+    explains = [],
+    sign,
+    linesMin,
+    longMs = Number.POSITIVE_INFINITY,
+  } = definition;
+  const found = ({ signs }: Evidence): SignGroup | undefined => {
+    const group = signs.get(sign);
+    if (group === undefined) return undefined;
+    return group.count >= linesMin || (group.longest?.ms ?? 0) >= longMs ? group : undefined;
+  };
+  return {
+    name,
+    hop,
+    explains,
+    signs(evidence) {
+      const group = found(evidence);
+      const others = definition.others?.(evidence) ?? [];
+      if (group === undefined) return [];
+      const lines = [group.evidence(definition.text(group))];
+      return [{ weight: "proof", source: "logs", lines }, ...others];
+    },
+    conclude(evidence) {
+      const group = found(evidence);
+      assert(group !== undefined, "a cause is concluded only from its signs");
+      return definition.conclude(group, evidence);
+    },
+  };
+}

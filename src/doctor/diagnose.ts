@@ -1,0 +1,98 @@
+// All causes over one body of evidence: findings, the worst and surest first, consequences below the
+// cause that explains them; and what is still missing to tell.
+import { type Cause, weigh } from "./cause.ts";
+import type { Evidence } from "./evidence/evidence.ts";
+import { type Finding, severities } from "./finding.ts";
+import { apiOverloaded } from "./rules/api-overloaded.ts";
+import { apiUnreachable } from "./rules/api-unreachable.ts";
+import { apiserverFight } from "./rules/apiserver-fight.ts";
+import { brokenWatches } from "./rules/broken-watches.ts";
+import { clientThrottling } from "./rules/client-throttling.ts";
+import { clockSkew } from "./rules/clock-skew.ts";
+import { deadEndpoints } from "./rules/dead-endpoints.ts";
+import { discoveryThrottling } from "./rules/discovery-throttling.ts";
+import { emptyIngressStatus } from "./rules/empty-ingress-status.ts";
+import { etcdSlow } from "./rules/etcd-slow.ts";
+import { failingProbes } from "./rules/failing-probes.ts";
+import { ghostLeader } from "./rules/ghost-leader.ts";
+import { headlessRewrites } from "./rules/headless-rewrites.ts";
+import { lateHeartbeats } from "./rules/late-heartbeats.ts";
+import { leaderChanges } from "./rules/leader-changes.ts";
+import { missingPermission } from "./rules/missing-permission.ts";
+import { noEndpoints } from "./rules/no-endpoints.ts";
+import { slowRequests } from "./rules/slow-requests.ts";
+
+/** Of equally bad and equally sure ones the first is shown first: causes before effects. */
+export const allCauses: readonly Cause[] = [
+  headlessRewrites,
+  apiserverFight,
+  clientThrottling,
+  ghostLeader,
+  lateHeartbeats,
+  missingPermission,
+  etcdSlow,
+  apiOverloaded,
+  apiUnreachable,
+  leaderChanges,
+  brokenWatches,
+  failingProbes,
+  emptyIngressStatus,
+  noEndpoints,
+  deadEndpoints,
+  slowRequests,
+  clockSkew,
+  discoveryThrottling,
+];
+
+export interface Diagnosis {
+  readonly findings: readonly Finding[];
+  /** Causes that something points to, but not enough, with what would tell. */
+  readonly open: readonly OpenCause[];
+}
+
+export interface OpenCause {
+  readonly rule: string;
+  readonly missing: readonly string[];
+}
+
+export function diagnose(evidence: Evidence, causes: readonly Cause[] = allCauses): Diagnosis {
+  const found = new Map<string, Finding>();
+  const open: OpenCause[] = [];
+  for (const cause of causes) {
+    const finding = weigh(cause, evidence);
+    if (finding !== undefined) found.set(cause.name, finding);
+    else if (isOpen(cause, evidence)) {
+      open.push({ rule: cause.name, missing: cause.conclude(evidence).missing ?? [] });
+    }
+  }
+  const explained = new Set<string>();
+  for (const cause of causes) {
+    const finding = found.get(cause.name);
+    if (finding === undefined || explained.has(cause.name)) continue;
+    const consequences = cause.explains.flatMap((name) => {
+      const effect = found.get(name);
+      if (effect === undefined || explained.has(name)) return [];
+      explained.add(name);
+      return [effect];
+    });
+    found.set(cause.name, { ...finding, consequences });
+  }
+  const findings = [...found.values()]
+    .filter(({ rule }) => !explained.has(rule))
+    .sort(byImportance);
+  return { findings, open };
+}
+
+function isOpen(cause: Cause, evidence: Evidence): boolean {
+  const signs = cause.signs(evidence);
+  return signs.length > 0 && signs.every(({ weight }) => weight === "support");
+}
+
+const confidences = ["possible", "likely", "certain"];
+
+function byImportance(a: Finding, b: Finding): number {
+  const severity = severities.indexOf(b.severity) - severities.indexOf(a.severity);
+  const rank = ({ confidence }: Finding): number =>
+    confidences.indexOf(confidence.split(":")[0] ?? "");
+  return severity === 0 ? rank(b) - rank(a) : severity;
+}

@@ -1,0 +1,77 @@
+// Flags and versions, wherever a text names them: a pod's arguments, a unit file, `ps`, `FLAG:` lines
+// of a log, `kubectl version`, the tag of an image, a user agent.
+import type { Place } from "./sign-log.ts";
+
+export interface FlagValue {
+  readonly value: string;
+  readonly place: Place;
+}
+
+/** Only flags that a cause reads; a flag of one program never means another thing in another one. */
+const knownFlags = [
+  "apiserver-count",
+  "concurrent-endpoint-syncs",
+  "concurrent-service-endpoint-syncs",
+  "endpoint-reconciler-type",
+  "kube-api-burst",
+  "kube-api-qps",
+  "min-resync-period",
+  "node-monitor-grace-period",
+  "node-status-update-frequency",
+] as const;
+
+export type FlagName = (typeof knownFlags)[number];
+
+const flag = new RegExp(
+  String.raw`--(${knownFlags.join("|")})(?:[=\s]["']?|["'],?\s*["'])(\d[\w.]*|lease|master-count|none)`,
+  "g",
+);
+
+/** Anything that leads to a version, before it. */
+const versionForms: readonly RegExp[] = [
+  /Server Version:.*?GitVersion:\s*"v?(\d+\.\d+(?:\.\d+)?)/,
+  /Server Version:\s*v?(\d+\.\d+(?:\.\d+)?)/,
+  /(?:hyperkube|kube-apiserver|kube-controller-manager)(?:-amd64)?:v?(\d+\.\d+\.\d+)/,
+  /kube-(?:apiserver|controller-manager)\/v(\d+\.\d+\.\d+)/,
+  /[Kk]ubernetes(?: [Vv]ersion)?[^\d\n]{0,40}\bv?(1\.\d{1,2}(?:\.\d{1,2})?)\b/,
+];
+
+/** Cheap to look for in each line. */
+const hints = ["--", "ersion", "kube-", "hyperkube", "ubernetes"];
+
+export class Settings {
+  readonly #flags = new Map<FlagName, FlagValue>();
+  #version: FlagValue | undefined;
+  #versionRank = versionForms.length;
+
+  read(text: string, place: Place): void {
+    if (!hints.some((hint) => text.includes(hint))) return;
+    for (const [, name, value] of text.matchAll(flag)) {
+      if (name !== undefined && value !== undefined) {
+        this.#flags.set(name as FlagName, { value, place });
+      }
+    }
+    for (const [rank, form] of versionForms.entries()) {
+      if (rank >= this.#versionRank) break;
+      const value = form.exec(text)?.[1];
+      if (value === undefined) continue;
+      this.#version = { value, place };
+      this.#versionRank = rank;
+    }
+  }
+
+  flag(name: FlagName): FlagValue | undefined {
+    return this.#flags.get(name);
+  }
+
+  /** Of the API server or the controller manager: `1.17.3`, or `1.17`. */
+  get version(): FlagValue | undefined {
+    return this.#version;
+  }
+}
+
+/** Of a version text; the patch is undefined when it was not given. */
+export function versionParts(text: string): { minor: number; patch: number | undefined } {
+  const [, minor = "0", patch] = text.split(".");
+  return { minor: Number(minor), patch: patch === undefined ? undefined : Number(patch) };
+}

@@ -1,0 +1,281 @@
+// Reads any text line by line and takes from it what the doctor knows: log lines, objects in YAML or
+// JSON, tables of kubectl, keys of etcd, flags, versions. A text may mix them, as an issue or a chat
+// does. Nothing is an error: a line that says nothing is counted, and memory is bounded.
+import { parseAllDocuments } from "yaml";
+import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
+import { type ReadSigns, signsIn } from "./log-signs.ts";
+import type { ObjectFacts } from "./objects.ts";
+import type { Settings } from "./settings.ts";
+import type { Place, SignLog } from "./sign-log.ts";
+
+export interface TextFacts {
+  readonly signs: SignLog;
+  readonly objects: ObjectFacts;
+  readonly settings: Settings;
+}
+
+/** A line that a chat or a terminal has wrapped goes on for a few lines. */
+const wrappedLinesMax = 8;
+const wrappedCharsMax = 4_096;
+
+/** The largest object an API server accepts is 1.5 MB in etcd; as YAML it is longer. */
+const blockCharsMax = 4_194_304;
+
+interface Block {
+  readonly place: Place;
+  readonly indent: number;
+  readonly isJson: boolean;
+  readonly lines: string[];
+  chars: number;
+}
+
+interface Table {
+  readonly columns: readonly string[];
+  readonly isPods: boolean;
+}
+
+const blockStart = /^(\s*)(?:- )?(?:apiVersion: *["']?[\w./]+["']?|kind: *["']?[A-Z]\w+["']?) *$/;
+const yamlLine = /^\s*(?:- ?|#|\.\.\.|…)|^\s*["']?[\w./~-]+["']?:(?:\s|$)|^\s*$|^\s+\S/;
+const tableHead = /^(?:NAMESPACE\s+)?NAME\s+[A-Z]/;
+const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
+const dockerName = /\bk8s_[a-z0-9.-]+_([a-z0-9.-]+)_([a-z0-9-]+)_[0-9a-f-]{36}_\d+/;
+const namespaceFlag = /kubectl\b.*?\s(?:-n|--namespace)[ =]([a-z0-9-]+)/;
+
+export class TextReader {
+  readonly #facts: TextFacts;
+  readonly #source: string;
+  readonly #program: string | undefined;
+  #line = 0;
+  #block: Block | undefined;
+  #table: Table | undefined;
+  /** Of the last command in the text: tables of one namespace do not name it. */
+  #namespace = "default";
+  /** A log line without a sign, whose rest may follow. */
+  #wrapped: { text: string; lines: number; place: Place } | undefined;
+
+  /** `source` is how evidence names the text: a path, or a pod. `program` wrote it, if known. */
+  constructor(facts: TextFacts, source: string, program?: string) {
+    this.#facts = facts;
+    this.#source = source;
+    this.#program = program;
+  }
+
+  push(raw: string, line = this.#line + 1): void {
+    this.#line = line;
+    const text = unquoted(raw);
+    const place = { source: this.#source, line };
+    if (this.#block !== undefined && this.#continueBlock(text)) return;
+    if (this.#readSign(text, place)) return;
+    this.#facts.settings.read(text, place);
+    if (this.#readTable(text, place) || this.#readName(text, place)) return;
+    this.#startBlock(text, place);
+  }
+
+  /** The text is over. */
+  end(): void {
+    this.#endBlock();
+    this.#wrapped = undefined;
+    this.#table = undefined;
+  }
+
+  #readSign(text: string, place: Place): boolean {
+    const own = signsIn(text);
+    const read = own ?? this.#wrappedSigns(text);
+    if (read === undefined) {
+      this.#rememberWrapped(text, place);
+      return false;
+    }
+    const { line, signs } = read;
+    const begunAt = own === undefined ? (this.#wrapped?.place ?? place) : place;
+    const program = this.#program ?? programOf(line.program, line.caller, this.#source);
+    for (const sign of signs) {
+      this.#facts.signs.add({ ...sign, place: begunAt, atMs: line.atMs, program });
+    }
+    this.#wrapped = undefined;
+    this.#facts.settings.read(text, place);
+    return true;
+  }
+
+  /** Of a line whose start was on the lines before. */
+  #wrappedSigns(text: string): ReadSigns | undefined {
+    const wrapped = this.#wrapped;
+    return wrapped === undefined || isHeader(text)
+      ? undefined
+      : signsIn(`${wrapped.text} ${text.trim()}`);
+  }
+
+  #rememberWrapped(text: string, place: Place): void {
+    if (isHeader(text)) {
+      this.#wrapped = { text: text.slice(0, wrappedCharsMax), lines: 1, place };
+      return;
+    }
+    const wrapped = this.#wrapped;
+    if (wrapped === undefined) return;
+    const isLong = wrapped.text.length + text.length > wrappedCharsMax;
+    if (wrapped.lines >= wrappedLinesMax || isLong || text.trim() === "") {
+      this.#wrapped = undefined;
+      return;
+    }
+    wrapped.text += ` ${text.trim()}`;
+    wrapped.lines += 1;
+  }
+
+  // ---- tables and names ----
+
+  #readTable(text: string, place: Place): boolean {
+    const namespace = namespaceFlag.exec(text)?.[1];
+    if (namespace !== undefined) this.#namespace = namespace;
+    if (tableHead.test(text)) {
+      const columns = text.trim().split(/\s{2,}|\s(?=[A-Z])/);
+      const isPods = columns.includes("READY") && columns.includes("RESTARTS");
+      this.#table = { columns, isPods };
+      return true;
+    }
+    const table = this.#table;
+    if (table === undefined) return false;
+    const cells = text.trim().split(/\s+/);
+    if (cells.length < 2 || /[{}:]$/.test(cells[0] ?? ":")) {
+      this.#table = undefined;
+      return false;
+    }
+    if (table.isPods && /^\d+\/\d+$/.test(cells[table.columns.indexOf("READY")] ?? "")) {
+      const hasNamespace = table.columns[0] === "NAMESPACE";
+      const [first = "", second = ""] = cells;
+      const row = hasNamespace
+        ? { namespace: first, name: second }
+        : { namespace: this.#namespace, name: first };
+      this.#facts.objects.addExisting("pod", row.namespace, row.name, place);
+    }
+    return true;
+  }
+
+  #readName(text: string, place: Place): boolean {
+    const { objects } = this.#facts;
+    const [, namespace, name] = text.includes("/registry/pods/")
+      ? (etcdKey.exec(text.trim()) ?? [])
+      : [];
+    if (namespace !== undefined && name !== undefined) {
+      objects.addExisting("pod", namespace, name, place);
+      return true;
+    }
+    const [, pod, podNamespace] = text.includes("k8s_") ? (dockerName.exec(text) ?? []) : [];
+    if (pod === undefined || podNamespace === undefined) return false;
+    objects.runningContainers.set(`${podNamespace}/${pod}`, place);
+    return true;
+  }
+
+  // ---- objects ----
+
+  #startBlock(text: string, place: Place): void {
+    const yaml = blockStart.exec(text);
+    const isJson = yaml === null && /^\s*\{\s*$/.test(text);
+    if (yaml === null && !isJson) return;
+    const indent = yaml?.[1]?.length ?? 0;
+    this.#block = { place, indent, isJson, lines: [text], chars: text.length };
+  }
+
+  /** Whether the line belongs to the object that is being read. */
+  #continueBlock(text: string): boolean {
+    const block = this.#block;
+    if (block === undefined) return false;
+    const isOver = block.isJson
+      ? block.lines.at(-1)?.startsWith("}") === true
+      : /^\s*(?:---+|```)/.test(text) || !yamlLine.test(text) || isNextObject(text, block);
+    if (isOver || block.chars > blockCharsMax) {
+      this.#endBlock();
+      return false;
+    }
+    block.lines.push(text);
+    block.chars += text.length;
+    return true;
+  }
+
+  #endBlock(): void {
+    const block = this.#block;
+    this.#block = undefined;
+    if (block === undefined || block.chars > blockCharsMax) return;
+    for (const value of block.isJson ? jsonValues(block.lines) : yamlValues(block.lines)) {
+      this.#facts.objects.add(value, block.place);
+    }
+  }
+}
+
+/** Items of a list are objects of their own, so that a list of any length is read. */
+function isNextObject(text: string, { lines, indent }: Block): boolean {
+  const start = blockStart.exec(text);
+  if (start === null || (start[1]?.length ?? 0) > indent) return false;
+  const hasBoth = lines.some((line) => /^\s*(?:- )?kind:/.test(line)) && text.includes("kind:");
+  return hasBoth || text.includes("apiVersion:");
+}
+
+function jsonValues(lines: readonly string[]): readonly unknown[] {
+  try {
+    return [JSON.parse(lines.join("\n"))];
+  } catch {
+    return [];
+  }
+}
+
+/** Leniently: people cut objects, and put dots where something is missing. */
+function yamlValues(lines: readonly string[]): readonly unknown[] {
+  const text = lines
+    .filter((line) => !/^\s*(?:\.\.\.+|…)\s*$/.test(line))
+    .map((line) => line.replaceAll("\t", "    "))
+    .join("\n");
+  const unindented = withoutIndent(text);
+  if (isYamlTooDeep(unindented)) return [];
+  try {
+    return parseAllDocuments(unindented, { logLevel: "silent", strict: false })
+      .map((document) => document.toJS({ maxAliasCount: 100 }) as unknown)
+      .flatMap((value) => (Array.isArray(value) ? (value as unknown[]) : [value]));
+  } catch {
+    return [];
+  }
+}
+
+function withoutIndent(text: string): string {
+  const indent = /^ */.exec(text)?.[0] ?? "";
+  return indent === "" ? text : text.replaceAll(new RegExp(`^ {0,${indent.length}}`, "gm"), "");
+}
+
+/** Without the marks of a quote, and without the second half of a line end of another system. */
+function unquoted(raw: string): string {
+  const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
+  return text.startsWith(">") ? text.replace(/^(?:> ?)+/, "") : text;
+}
+
+function isHeader(text: string): boolean {
+  return /[IWEF]\d{4} +\d\d:\d\d:\d\d|[\w-]+\.go:\d+\]|^\d{4}[-/]\d\d[-/]\d\d[T ]/.test(text);
+}
+
+/** Go files that exist in one program only. */
+const programOfFile: Readonly<Record<string, string>> = {
+  "mastercount.go": "kube-apiserver",
+  "nodecontroller.go": "kube-controller-manager",
+  "node_controller.go": "kube-controller-manager",
+  "node_lifecycle_controller.go": "kube-controller-manager",
+  "controller_utils.go": "kube-controller-manager",
+  "endpoints_controller.go": "kube-controller-manager",
+  "endpointslice_controller.go": "kube-controller-manager",
+  "kubelet_node_status.go": "kubelet",
+  "kubelet.go": "kubelet",
+  "proxier.go": "kube-proxy",
+};
+
+const programs =
+  /kube-apiserver|kube-controller-manager|kube-scheduler|kube-proxy|kubelet|etcd|[\w-]*ingress[\w-]*/;
+
+/** By what a layer names, by the Go file, or by the name of the text. */
+function programOf(
+  named: string | undefined,
+  caller: string | undefined,
+  source: string,
+): string | undefined {
+  const known = named === undefined ? undefined : programs.exec(named)?.[0];
+  return (
+    known ??
+    programOfFile[(caller ?? "").split(":")[0] ?? ""] ??
+    programs.exec(source)?.[0] ??
+    named
+  );
+}

@@ -1,0 +1,29 @@
+// An API server that refuses or gives up requests because it has too many.
+
+import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
+
+export const apiOverloaded = logCause({
+  name: "api-overloaded",
+  hop: "published",
+  explains: ["broken-watches", "leader-changes"],
+  sign: "api-overloaded",
+  linesMin: 3,
+  text: ({ count, samples }) =>
+    `${counted(count, "request")} refused or given up: ${samples[0]?.detail ?? ""}`,
+  conclude: () => ({
+    severity: "warning",
+    cause:
+      "An API server has more requests than it can serve: it refuses some and gives up others.",
+    fix: {
+      component: "kube-apiserver",
+      change: [
+        "apiserver_flowcontrol_rejected_requests_total   # by priority level",
+        "apiserver_current_inflight_requests",
+      ].join("\n"),
+      reason:
+        "Find the client with the most requests in the audit log or in these metrics, and limit it with " +
+        "a FlowSchema. More API servers help only if clients are spread over them.",
+    },
+  }),
+});

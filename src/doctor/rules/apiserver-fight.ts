@@ -1,0 +1,86 @@
+// API servers that each write their own address into the `kubernetes` endpoints, because none of them
+// counts the others. Clients that connect through the service are moved from server to server, and
+// watches that lose their path show old state without an error.
+
+import { durationText } from "../../environment/duration-text.ts";
+import type { Cause, Sign } from "../cause.ts";
+import type { Evidence } from "../evidence/evidence.ts";
+import { versionParts } from "../evidence/settings.ts";
+import type { SignGroup } from "../evidence/sign-log.ts";
+import { placeText } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
+
+/** One line is a server that starts; a fight writes one at each tick of 10 s. */
+const linesMin = 3;
+const periodMaxMs = 60_000;
+
+/** The lease reconciler came with 1.9. */
+const leaseMinor = 9;
+
+export const apiserverFight: Cause = {
+  name: "apiserver-fight",
+  hop: "routed",
+  explains: ["broken-watches", "dead-endpoints", "slow-requests"],
+
+  signs(evidence) {
+    return [...resets(evidence), ...changingAddress(evidence), ...countFlag(evidence)];
+  },
+
+  conclude({ settings }) {
+    const version = settings.version?.value;
+    const hasLeases = version === undefined || versionParts(version).minor >= leaseMinor;
+    const count = "--apiserver-count=N   # N: number of API servers, the same on each";
+    return {
+      severity: "critical",
+      cause:
+        "API servers overwrite each other's address in the endpoints of the kubernetes service, so " +
+        "clients inside the cluster are moved between servers and their watches can become stale.",
+      fix: {
+        component: "kube-apiserver",
+        change: hasLeases ? `--endpoint-reconciler-type=lease\n# before 1.9:\n${count}` : count,
+        reason:
+          "With leases each API server keeps its own entry and a dead one expires after 15 s. With a " +
+          "count, a dead server stays in the list until another one takes its place.",
+      },
+      missing: [
+        "kubectl get endpoints kubernetes -o yaml --watch   # the address changes every few seconds",
+      ],
+    };
+  },
+};
+
+/** The master-count reconciler prints an object; the lease reconciler prints a list of addresses. */
+function resets({ signs }: Evidence): readonly Sign[] {
+  const group = signs.get("kubernetes-endpoints-reset");
+  if (group === undefined || isLeaseForm(group)) return [];
+  const period = group.periodMs;
+  const isSteady = group.count >= linesMin && (period === undefined || period <= periodMaxMs);
+  const each = period === undefined ? "" : `, one each ${durationText(period)}`;
+  const lines = counted(group.count, "line");
+  const text = `${lines}: an API server resets the endpoints of the kubernetes service${each}`;
+  const weight = isSteady ? "proof" : "support";
+  return [{ weight, source: "logs", lines: [group.evidence(text)] }];
+}
+
+function isLeaseForm({ samples }: SignGroup): boolean {
+  return samples.every(({ subject }) => /^\[[\d.\s:a-f]*\]/.test(subject));
+}
+
+/** kube-proxy reports each change: one address at a time, and not always the same. */
+function changingAddress({ signs }: Evidence): readonly Sign[] {
+  const group = signs.get("kubernetes-endpoints-seen");
+  if (group === undefined || group.count < linesMin) return [];
+  const text = `kube-proxy received ${group.count} changes of the kubernetes endpoints`;
+  const isAlternating = group.subjects.size > 1 || (group.periodMs ?? periodMaxMs) < periodMaxMs;
+  return isAlternating ? [{ weight: "proof", source: "logs", lines: [group.evidence(text)] }] : [];
+}
+
+function countFlag({ settings, signs }: Evidence): readonly Sign[] {
+  const count = settings.flag("apiserver-count");
+  if (count === undefined || Number(count.value) > 1) return [];
+  if (signs.get("kubernetes-endpoints-reset") === undefined) return [];
+  const text = `--apiserver-count=${count.value}`;
+  return [
+    { weight: "support", source: "flags", lines: [{ text, source: placeText(count.place) }] },
+  ];
+}

@@ -1,0 +1,55 @@
+// Ingresses without an address in their status: the leader of the ingress controller does not write it.
+
+import type { Cause } from "../cause.ts";
+import { placeText } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
+
+export const emptyIngressStatus: Cause = {
+  name: "empty-ingress-status",
+  hop: undefined,
+  explains: [],
+
+  signs({ objects, signs }) {
+    const empty = [...objects.ingresses.values()].filter(({ addresses }) => addresses === 0);
+    const failed = signs.get("status-write-failed");
+    const [first] = empty;
+    return [
+      ...(first === undefined
+        ? []
+        : [
+            {
+              weight: "proof" as const,
+              source: "objects" as const,
+              lines: [
+                {
+                  text: `${empty.length} of ${objects.ingresses.size} Ingresses have no address in their status`,
+                  source: placeText(first.place),
+                },
+              ],
+            },
+          ]),
+      ...(failed === undefined
+        ? []
+        : [
+            {
+              weight: "proof" as const,
+              source: "logs" as const,
+              lines: [failed.evidence(`${counted(failed.count, "write")} of a status failed`)],
+            },
+          ]),
+    ];
+  },
+
+  conclude: () => ({
+    severity: "warning",
+    cause:
+      "The ingress controller does not write the status of Ingresses. Traffic does not depend on it.",
+    fix: {
+      component: "ingress controller",
+      change: "kubectl -n ingress-nginx get lease,configmap   # who holds the leader lock?",
+      reason:
+        "Only the leader writes the status, and it needs the permission to update ingresses/status.",
+    },
+    missing: ["kubectl get pods -A, and the lock of the ingress controller (-o yaml)"],
+  }),
+};

@@ -1,0 +1,25 @@
+// Endpoints that leave and return because readiness probes of their pods fail.
+
+import { logCause } from "../cause.ts";
+import { counted } from "../report/counted.ts";
+
+export const failingProbes = logCause({
+  name: "failing-probes",
+  hop: "pod",
+  explains: ["no-endpoints"],
+  sign: "probe-failed",
+  linesMin: 3,
+  text: ({ count, samples }) =>
+    `${counted(count, "readiness probe")} failed: ${(samples[0]?.detail ?? "").slice(0, 80)}`,
+  conclude: () => ({
+    severity: "warning",
+    cause:
+      "Readiness probes of pods fail, so their endpoints leave. The control plane works as it should.",
+    fix: {
+      component: "pod",
+      change: "kubectl describe pod POD   # Events: Unhealthy",
+      reason:
+        "Look at the application: it is slow, overloaded or not started. A longer timeoutSeconds hides short pauses.",
+    },
+  }),
+});

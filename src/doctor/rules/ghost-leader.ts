@@ -1,0 +1,134 @@
+// A leader lock that is renewed by a process whose pod does not exist in the cluster. The pods that
+// exist wait for the lock, so the work of the leader is not done: an ingress controller writes no
+// status.
+import type { Cause, Sign } from "../cause.ts";
+import type { Evidence } from "../evidence/evidence.ts";
+import { placeText } from "../evidence/sign-log.ts";
+
+interface Ghost {
+  readonly holder: string;
+  readonly namespace: string;
+  readonly lock: string | undefined;
+}
+
+export const ghostLeader: Cause = {
+  name: "ghost-leader",
+  hop: undefined,
+  explains: ["empty-ingress-status"],
+
+  signs(evidence) {
+    const found = ghosts(evidence);
+    if (found.length === 0) return [];
+    return [
+      ...records(evidence, found),
+      ...elections(evidence, found),
+      ...machines(evidence, found),
+    ];
+  },
+
+  conclude(evidence) {
+    const [ghost] = ghosts(evidence);
+    const holder = ghost?.holder ?? "";
+    const namespace = ghost?.namespace ?? "default";
+    const name = ghost?.lock?.split("/")[1] ?? "LOCK";
+    return {
+      severity: "critical",
+      cause:
+        `The leader lock ${ghost?.lock ?? "of this controller"} is held by ${holder}, which is no pod ` +
+        "of the cluster: a process outside the cluster renews it, so no pod does the leader's work.",
+      fix: {
+        component: ghost?.lock ?? holder,
+        change: [
+          `kubectl -n ${namespace} edit configmap ${name}   # or lease: name an existing pod as holder`,
+          `docker ps | grep ${holder}   # on machines that were removed: stop kubelet and container`,
+        ].join("\n"),
+        reason:
+          "The edited record makes the named pod the leader at its next look. Restarting the pods " +
+          "does not help: the process outside renews the lock. It competes for the lock again until " +
+          "it is stopped.",
+      },
+      missing: [
+        "the list of pods on each machine that was removed from the cluster (docker ps, crictl ps)",
+      ],
+    };
+  },
+};
+
+/** A holder that is not among the listed pods of its namespace, while pods like it are. */
+function ghosts({ objects, signs }: Evidence): readonly Ghost[] {
+  const keys = [...objects.pods.keys()];
+  const absentFrom = (namespace: string, pod: string): readonly string[] => {
+    const listed = namespace === "" ? [...objects.listedPods.keys()] : [namespace];
+    const isKnown = listed.some((one) => objects.pods.has(`${one}/${pod}`));
+    return isKnown ? [] : listed.filter((one) => keys.some((key) => isSibling(key, one, pod)));
+  };
+  const fromRecords = objects.leaders.flatMap(({ holder, namespace, lock }) =>
+    absentFrom(namespace, podOf(holder)).map((one) => ({
+      holder: podOf(holder),
+      namespace: one,
+      lock,
+    })),
+  );
+  const elected = signs.get("leader-elected")?.topSubjects(20) ?? [];
+  const fromLogs = elected.flatMap((holder) =>
+    absentFrom("", podOf(holder)).map((namespace) => ({
+      holder: podOf(holder),
+      namespace,
+      lock: undefined,
+    })),
+  );
+  return [...fromRecords, ...fromLogs];
+}
+
+/** A pod of the same DaemonSet or Deployment, also of another revision of it. */
+function isSibling(key: string, namespace: string, pod: string): boolean {
+  const family = pod.replace(/-[a-z0-9]+$/, "").replace(/-(?:[0-9a-f]{6,10}|\d{6,10})$/, "");
+  return family !== pod && key.startsWith(`${namespace}/${family}-`);
+}
+
+/** Some programs add an id of the process: `name_8f2c…`. */
+function podOf(holder: string): string {
+  return holder.replace(/_[0-9a-f-]{8,}$/, "");
+}
+
+function records({ objects }: Evidence, found: readonly Ghost[]): readonly Sign[] {
+  const record = objects.leaders.find(({ holder }) =>
+    found.some((ghost) => ghost.holder === podOf(holder)),
+  );
+  if (record === undefined) return [];
+  const namespace = found.find(({ holder }) => holder === podOf(record.holder))?.namespace ?? "";
+  const listed = objects.listedPods.get(namespace);
+  const renewed = record.renewTime === undefined ? "" : `, renewed at ${record.renewTime}`;
+  const lines = [
+    {
+      text: `${record.lock} names ${record.holder} as its holder${renewed}`,
+      source: placeText(record.place),
+    },
+  ];
+  if (listed !== undefined) {
+    const text = `no pod ${podOf(record.holder)} among the pods of namespace ${namespace}`;
+    lines.push({ text, source: placeText(listed) });
+  }
+  return [{ weight: "proof", source: "objects", lines }];
+}
+
+function elections({ signs }: Evidence, found: readonly Ghost[]): readonly Sign[] {
+  const group = signs.get("leader-elected");
+  const ghost = found.find(({ holder }) => group?.subjects.has(holder) === true);
+  if (group === undefined || ghost === undefined) return [];
+  const text = `controllers report ${ghost.holder} as their leader`;
+  return [{ weight: "proof", source: "logs", lines: [group.evidence(text)] }];
+}
+
+function machines({ objects }: Evidence, found: readonly Ghost[]): readonly Sign[] {
+  for (const { namespace, holder } of found) {
+    const place = objects.runningContainers.get(`${namespace}/${holder}`);
+    if (place !== undefined) {
+      const text = `a container of ${holder} still runs on this machine`;
+      return [
+        { weight: "support", source: "objects", lines: [{ text, source: placeText(place) }] },
+      ];
+    }
+  }
+  return [];
+}

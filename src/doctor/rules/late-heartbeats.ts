@@ -1,0 +1,118 @@
+// A node whose heartbeats come later than the grace period of the controller manager. Each miss marks
+// all pods of the node as not ready, so their endpoints leave, and come back seconds later.
+
+import { durationText } from "../../environment/duration-text.ts";
+import type { Cause, Sign } from "../cause.ts";
+import type { Evidence } from "../evidence/evidence.ts";
+import { versionParts } from "../evidence/settings.ts";
+import { placeText } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
+
+/** A node that is silent for longer is down, not late. */
+const lateMaxMs = 300_000;
+
+/** Grace before 1.32, and since. */
+const graceMs = { before: 40_000, since: 50_000 } as const;
+const longerGraceMinor = 32;
+const stepMs = 10_000;
+const marginMs = 20_000;
+
+export const lateHeartbeats: Cause = {
+  name: "late-heartbeats",
+  hop: "published",
+  explains: ["dead-endpoints", "no-endpoints", "failing-probes"],
+
+  signs(evidence) {
+    return [...silentNodes(evidence), ...markedPods(evidence), ...busyKubelet(evidence)];
+  },
+
+  conclude(evidence) {
+    const silent = evidence.signs.get("node-silent");
+    const longestMs = Math.max(silent?.longest?.ms ?? 0, currentGraceMs(evidence));
+    const wantedMs = Math.ceil((longestMs + marginMs) / stepMs) * stepMs;
+    const nodes = silent?.topSubjects(3).join(", ") ?? "";
+    return {
+      severity: "critical",
+      cause:
+        `Heartbeats of ${nodes === "" ? "a node" : nodes} come later than the grace period of ` +
+        `${durationText(currentGraceMs(evidence))}, so the controller manager marks all pods of the node ` +
+        "as not ready and their endpoints leave, although the pods answer.",
+      fix: {
+        component: "kube-controller-manager",
+        change: `--node-monitor-grace-period=${wantedMs / 1000}s`,
+        reason:
+          "A longer grace period covers the late heartbeats. It costs the same time when a node really " +
+          `dies: its endpoints leave after ${durationText(wantedMs)}. Then find out why the kubelet is ` +
+          "late: many containers or images on the node, a slow container runtime, a slow API server.",
+      },
+      missing: ["the kubelet's log of the node, for the reason of the delay"],
+    };
+  },
+};
+
+function currentGraceMs({ settings }: Evidence): number {
+  const flag = /^(\d+)s$/.exec(settings.flag("node-monitor-grace-period")?.value ?? "")?.[1];
+  if (flag !== undefined) return Number(flag) * 1000;
+  const version = settings.version?.value;
+  const isNew = version !== undefined && versionParts(version).minor >= longerGraceMinor;
+  return isNew ? graceMs.since : graceMs.before;
+}
+
+function silentNodes({ signs }: Evidence): readonly Sign[] {
+  const silent = signs.get("node-silent");
+  const marked = signs.get("node-not-ready");
+  const longestMs = silent?.longest?.ms ?? 0;
+  if (silent === undefined || longestMs > lateMaxMs) return [];
+  const nodes =
+    silent.subjects.size === 1
+      ? `node ${silent.topSubjects(1)[0]}`
+      : `${silent.subjects.size} nodes`;
+  const text = `no heartbeat of ${nodes} for up to ${durationText(longestMs)} (${counted(silent.count, "line")})`;
+  const lines = [silent.evidence(text)];
+  if (marked !== undefined) {
+    lines.push(
+      marked.evidence(`${counted(marked.count, "time")} a node was recorded as not ready`),
+    );
+  }
+  return [{ weight: "proof", source: "logs", lines }];
+}
+
+/** Ready is false although all containers are ready: the controller wrote it, not the kubelet. */
+function markedPods({ objects, signs }: Evidence): readonly Sign[] {
+  const unknown = [...objects.nodes.values()].filter(({ ready }) => ready === "Unknown");
+  const pods = [...objects.pods.values()].filter(
+    ({ ready, containersReady }) => ready === false && containersReady === true,
+  );
+  const lines = [
+    ...unknown.slice(0, 2).map(({ name, reason, place }) => ({
+      text: `node ${name} is Unknown${reason === undefined ? "" : ` (${reason})`}`,
+      source: placeText(place),
+    })),
+    ...pods.slice(0, 2).map(({ key, place }) => ({
+      text: `pod ${key} is not ready although all its containers are`,
+      source: placeText(place),
+    })),
+  ];
+  if (lines.length === 0) return [];
+  const isMarked = unknown.length > 0 && pods.length > 0 && signs.get("node-silent") === undefined;
+  return [{ weight: isMarked ? "proof" : "support", source: "objects", lines }];
+}
+
+function busyKubelet({ signs }: Evidence): readonly Sign[] {
+  const pleg = signs.get("pleg-unhealthy");
+  const failed = signs.get("node-status-failed");
+  if (signs.get("node-silent") === undefined) return [];
+  const lines = [
+    ...(pleg === undefined
+      ? []
+      : [
+          pleg.evidence(
+            `the kubelet did not list its containers for ${durationText(pleg.longest?.ms ?? 0)}`,
+          ),
+        ]),
+    ...(failed === undefined
+      ? []
+      : [failed.evidence(`${counted(failed.count, "heartbeat")} of a kubelet failed`)]),
+  ];
+  return lines.length === 0 ? [] : [{ weight: "support", source: "logs", lines }];
+}

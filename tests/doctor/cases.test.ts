@@ -1,0 +1,62 @@
+import { expect, test } from "vitest";
+import { diagnose } from "../../src/doctor/diagnose.ts";
+import { noFacts } from "../../src/doctor/evidence/evidence.ts";
+import { TextReader } from "../../src/doctor/evidence/text-reader.ts";
+import { doctorCases } from "./cases.ts";
+
+function diagnosisOf(text: string, change: (line: string) => string = (line) => line) {
+  const facts = noFacts();
+  const reader = new TextReader(facts, "pasted.txt");
+  for (const line of text.split("\n")) reader.push(change(line));
+  reader.end();
+  return diagnose({ ...facts, metrics: [], journeys: undefined });
+}
+
+test.each(doctorCases)("$name", ({ text, first, also = [], open = [] }) => {
+  const diagnosis = diagnosisOf(text);
+  const named = diagnosis.findings.filter(({ severity }) => severity !== "info");
+  expect(named[0]?.rule).toBe(first);
+  const all = diagnosis.findings.flatMap(({ rule, consequences }) => [
+    rule,
+    ...consequences.map((effect) => effect.rule),
+  ]);
+  expect(all).toEqual(expect.arrayContaining([...also]));
+  expect(diagnosis.open.map(({ rule }) => rule)).toEqual(expect.arrayContaining([...open]));
+});
+
+/** People quote, indent and number lines, and collectors add prefixes. */
+test.each<[string, (line: string) => string]>([
+  ["quoted", (line) => `> ${line}`],
+  [
+    "with collapsed spaces",
+    (line) => (/^\s|:\s*$/.test(line) ? line : line.replaceAll(/ +/g, " ")),
+  ],
+  ["with the end of a line of another system", (line) => `${line}\r`],
+])("logs are read the same %s", (_way, change) => {
+  for (const { name, text, first } of doctorCases) {
+    if (/apiVersion|READY/.test(text)) continue;
+    const named = diagnosisOf(text, change).findings.filter(({ severity }) => severity !== "info");
+    expect([name, named[0]?.rule]).toEqual([name, first]);
+  }
+});
+
+test("two causes at once are both named", () => {
+  const of = (name: string): string => doctorCases.find((one) => one.name === name)?.text ?? "";
+  const both = `${of("late heartbeats, 1.6, glog")}\n${of("a fight as journald shows it, 1.2")}`;
+  expect(
+    diagnosisOf(both)
+      .findings.map(({ rule }) => rule)
+      .sort(),
+  ).toEqual(["apiserver-fight", "late-heartbeats"]);
+});
+
+test("each finding has its evidence with a place, and a fix", () => {
+  for (const { text } of doctorCases) {
+    for (const { evidence, fix, cause } of diagnosisOf(text).findings) {
+      expect(evidence.length).toBeGreaterThan(0);
+      for (const { source } of evidence) expect(source).toMatch(/^pasted\.txt:\d+$/);
+      expect(cause).toMatch(/\.$/);
+      expect(fix.change).not.toBe("");
+    }
+  }
+});
