@@ -20,7 +20,7 @@ import { type ApiWorld, inApiWorld } from "../apiserver/api-world.ts";
 export interface ControllerWorld extends ApiWorld {
   readonly klog: Klog;
   readonly metrics: Registry;
-  /** How many requests that write the server has answered, whoever sent them. */
+  /** The number of writes that the server has answered, of all clients. */
   readonly writes: () => Promise<number>;
   readonly list: (path: string) => Promise<readonly KubeObject[]>;
   readonly get: (path: string) => Promise<KubeObject>;
