@@ -1,5 +1,5 @@
-// A refusal as the API server words it: the Kubernetes `Status` object. Everything that can go
-// wrong with a request is thrown as an `ApiError` and becomes exactly one answer.
+// A refusal of the API server: a Kubernetes `Status`. Every problem with a request is thrown as an
+// `ApiError` and becomes exactly one answer.
 
 export interface StatusCause {
   /** `FieldValueInvalid`, `FieldValueRequired`, `ResourceVersionTooLarge`, … */
@@ -9,7 +9,7 @@ export interface StatusCause {
   readonly field?: string;
 }
 
-export interface StatusDetails {
+interface StatusDetails {
   readonly name?: string;
   readonly group?: string;
   /** The resource (plural) or the kind, as Kubernetes does in that place. */
@@ -46,5 +46,20 @@ export class ApiError extends Error {
       ...(this.details === undefined ? {} : { details: this.details }),
       code: this.code,
     };
+  }
+}
+
+/**
+ * The refusal of an overloaded server. The real one sends it as plain text, before reading
+ * anything.
+ */
+export class OverloadError extends ApiError {
+  /** The body of the answer. */
+  readonly text = "Too many requests, please try again later.\n";
+
+  constructor(retryAfterSeconds: number) {
+    super(429, "TooManyRequests", "Too many requests, please try again later.", {
+      retryAfterSeconds,
+    });
   }
 }

@@ -1,5 +1,19 @@
-// One Kubernetes API server of the lab. Several may share one storage, each with its own watch
-// caches and its own faults. The same code serves real HTTPS and the simulated network.
+// One Kubernetes API server. Several may share one storage, each with its own watch caches and its
+// own faults. The same code serves real HTTPS and the simulated network.
+//
+// A request passes: `handle` here → authentication (access/) → route (http/route.ts) →
+// impersonation, priority and fairness, authorization (http/request-gate.ts) → injected faults
+// (faults.ts) → http/resource-handler.ts, which decodes the body (decode/), makes the
+// RequestContext and calls a verb (verbs/, patch/, apply/) → the kind's defaults, rules and
+// allocation (kinds/) → the store of the kind (listwatch/) → the storage (storage/). The answer
+// takes the form the client accepts (tables/, http/answer.ts).
+//
+// Where to add
+// - a column of `kubectl get`, a default, a validation or a warning: the kind's file in kinds/
+// - a kind: a file in kinds/ and a line in kinds/all-kinds.ts; scripts/generate-schemas.mjs writes
+//   its types to kinds/schemas.json
+// - a difference between kinds: a field of ResourceKind (kinds/resource-kind.ts); no verb compares
+//   the names of kinds
 import { Registry } from "prom-client";
 import { noPodLogs, type PodLogs } from "../components/pod-logs.ts";
 import type { Clock } from "../environment/clock.ts";
@@ -19,31 +33,43 @@ import type { AuthorizationMode } from "./access/authorizer.ts";
 import { ApiError } from "./api-error.ts";
 import type { TrackFrom } from "./apply/field-ownership.ts";
 import { FieldTracking } from "./apply/field-tracking.ts";
-import { auditIds } from "./audit/audit-ids.ts";
 import { CustomResources } from "./custom/custom-resources.ts";
 import { customResourceDefinitionKind } from "./custom/definition-kind.ts";
 import { ApiServerFaults, ConnectionResetFault, type FaultSubject } from "./faults.ts";
 import { FlowControl } from "./flow/flow-control.ts";
-import { type Answer, errorAnswer, internalError, send, warningHeader } from "./http/answer.ts";
+import {
+  type Answer,
+  errorAnswer,
+  internalError,
+  send,
+  storageRefusal,
+  warningHeader,
+} from "./http/answer.ts";
 import type { Authentication, User } from "./http/authentication.ts";
 import { Health } from "./http/health.ts";
 import { otherAnswer, publicAnswer } from "./http/other-paths.ts";
 import { RequestGate } from "./http/request-gate.ts";
-import { requestMetrics } from "./http/request-metrics.ts";
-import { type RequestMetricsForm, requestMetrics133 } from "./http/request-metrics-forms.ts";
-import { clientGoneCode, type RequestEnd, RequestRecord } from "./http/request-record.ts";
+import {
+  type RequestMetricsForm,
+  requestMetrics,
+  requestMetrics133,
+} from "./http/request-metrics.ts";
+import {
+  auditIds,
+  clientGoneCode,
+  type RequestEnd,
+  type RequestObserver,
+  RequestRecord,
+  TrackedExchange,
+} from "./http/request-record.ts";
 import { ResourceHandler } from "./http/resource-handler.ts";
 import { type OtherRoute, parseRoute, type Route } from "./http/route.ts";
-import type { RequestObserver } from "./http/served-request.ts";
-import { storageRefusal } from "./http/storage-refusal.ts";
-import { TrackedExchange } from "./http/tracked-exchange.ts";
-import { ensureInitialObjects } from "./initial-objects.ts";
+import { ensureInitialObjects, preloadObjects } from "./initial-objects.ts";
 import { allKinds } from "./kinds/all-kinds.ts";
 import type { ResourceKind } from "./kinds/resource-kind.ts";
 import { ServedKinds } from "./kinds/served-kinds.ts";
+import { ResourceStores } from "./listwatch/resource-store.ts";
 import { OpenApi } from "./openapi/openapi.ts";
-import { preloadObjects } from "./preloaded-objects.ts";
-import { ResourceStores } from "./resource-stores.ts";
 import { retryUntilStorageReady } from "./storage/retry-until-storage-ready.ts";
 import type { Storage } from "./storage/storage.ts";
 import { Allocator } from "./verbs/allocator.ts";
@@ -56,28 +82,30 @@ export interface ApiServerOptions {
   readonly network: Network;
   readonly log: Log;
   readonly storage: Storage;
-  /** In logs, to tell the servers of one cluster apart. */
+  /** In logs, to distinguish the servers of one cluster. */
   readonly name: string;
-  /** What /version says: `v1.33.1`. */
+  /** In the answer to /version: `v1.33.1`. */
   readonly gitVersion: string;
   readonly authentication: Authentication;
-  /** Everybody who is known may do everything unless given, at no cost. */
+  /** Every authenticated user may do everything unless given. */
   readonly authorization?: AuthorizationMode;
-  /** Bounds the requests at work, as priority and fairness does; unbounded unless given. */
+  /** Bounds running requests, as priority and fairness does; unbounded unless given. */
   readonly flowControl?: { readonly seats?: number };
-  /** What it serves; all there are unless given: an old version has fewer. */
+  /** The kinds it serves; all unless given. An old version has fewer. */
   readonly kinds?: readonly ResourceKind[];
   readonly podLogs?: PodLogs;
   /**
    * When objects begin to have owners of their fields: `creation` is as the real server does it;
-   * `first-apply`, unless given, costs nothing for objects that nobody applies.
+   * `first-apply`, unless given, costs nothing for objects that are never applied.
    */
   readonly trackFieldsFrom?: TrackFrom;
-  /** What the storage holds before it listens, beside what every cluster holds. */
+  /** Objects in the storage before it listens, beside those of every cluster. */
   readonly objects?: Iterable<object>;
-  /** How long a new definition waits before its kind is served; real servers that are several: 5 s. */
+  /**
+   * How long a new definition waits before its kind is served; real servers that are several: 5 s.
+   */
   readonly establishingDelayMs?: number;
-  /** Whether one of these may be there already, in a storage that outlives the server. */
+  /** `objects` may exist already, in a storage that outlives the server. */
   readonly keepsExistingObjects?: boolean;
   /** Follow the storage from the start, as real servers do, not from the first request on. */
   readonly startsCaches?: boolean;
@@ -85,11 +113,12 @@ export interface ApiServerOptions {
   readonly metrics?: Registry;
   /** How its version names its request metrics; as today unless given. */
   readonly requestMetrics?: RequestMetricsForm;
-  /** Others who keep a record of each request: an audit log, the server's own log. */
+  /** More observers of requests: an audit log, the server's own log. */
   readonly observers?: readonly RequestObserver[];
   /**
-   * Hosts that only look on, each with the chance its watches draw from. They are served from caches
-   * of their own, so that everybody else is served the same with them as without them.
+   * Hosts whose reads must not influence those of others, each with the randomness of its watches.
+   * They are served from separate caches, so all other clients get the same with them as without
+   * them.
    */
   readonly isolatedReaders?: ReadonlyMap<string, Random>;
 }
@@ -107,8 +136,8 @@ export class ApiServer {
   readonly #observers: readonly RequestObserver[];
   readonly #nextAuditId: () => string;
   readonly #stores: ResourceStores;
-  /** By host: those of everyone who only looks on. */
-  readonly #lookedAt: ReadonlyMap<string, ResourceStores>;
+  /** By host: the stores of isolated readers. */
+  readonly #isolatedStores: ReadonlyMap<string, ResourceStores>;
   /** Undefined where definitions are not among the kinds it serves. */
   readonly #custom: CustomResources | undefined;
   readonly #backend: Backend;
@@ -134,7 +163,7 @@ export class ApiServer {
     this.#nextAuditId = auditIds(options.name);
     const shared = { clock, timers, random, storage, log: this.#log, faults: this.faults.cache };
     this.#stores = new ResourceStores(this.#kinds.all, { ...shared, metrics: this.metrics });
-    this.#lookedAt = new Map(
+    this.#isolatedStores = new Map(
       [...(options.isolatedReaders ?? [])].map(([host, chance]) => {
         const apart = { ...shared, random: chance, metrics: new Registry() };
         return [host, new ResourceStores(this.#kinds.all, apart)];
@@ -170,12 +199,12 @@ export class ApiServer {
       podLogs,
       access: this.#access,
       isolatedReaders: new Map(
-        [...this.#lookedAt].map(([host, stores]) => [host, backendOf(stores)]),
+        [...this.#isolatedStores].map(([host, stores]) => [host, backendOf(stores)]),
       ),
     });
   }
 
-  /** Stores what is to be there from the first moment, then listens. The signal ends a wait. */
+  /** Stores the initial objects, then listens. The signal ends a wait. */
   async start(listen: ListenOptions, signal?: AbortSignal): Promise<Listener> {
     if (this.#listener !== undefined) {
       throw new Error(`the API server ${this.#options.name} has been started before`);
@@ -265,7 +294,7 @@ export class ApiServer {
       : this.#otherAnswer(request, route);
   }
 
-  /** A path that leads nowhere is told only to those who may ask for it. */
+  /** An unknown path is reported only to clients that are authorized for it. */
   #routeOf({ method, target }: IncomingRequest): Route | ApiError {
     try {
       return parseRoute(method, target, this.#kinds);
@@ -297,7 +326,7 @@ export class ApiServer {
     return this.#health.answer(path, new URLSearchParams(query));
   }
 
-  /** Answers with what went wrong, as far as that is still possible. */
+  /** Answers with the error, as far as that is still possible. */
   #refuse(exchange: TrackedExchange, error: unknown, { notes }: RequestRecord): RequestEnd {
     const { request } = exchange;
     const gone: RequestEnd = { code: clientGoneCode, contentType: "" };
@@ -325,7 +354,7 @@ export class ApiServer {
   }
 
   #allStores(): readonly ResourceStores[] {
-    return [this.#stores, ...this.#lookedAt.values()];
+    return [this.#stores, ...this.#isolatedStores.values()];
   }
 
   #makeCustomResources(): CustomResources | undefined {
@@ -344,7 +373,7 @@ export class ApiServer {
   }
 }
 
-/** What this version says of the kind in the path. */
+/** The deprecation warning of this version for the kind in the path. */
 function deprecationOf(route: Route, gitVersion: string): string | undefined {
   const deprecation = route.type === "resource" ? route.kind.deprecation : undefined;
   if (deprecation === undefined) return undefined;

@@ -12,7 +12,7 @@ export interface KeyPair {
 }
 
 export interface CertificateAuthority {
-  /** PEM: what clients trust. */
+  /** PEM, for the trust store of clients. */
   readonly ca: string;
   /** A server's certificate for these addresses and names. */
   issueServer(names: readonly string[]): Promise<KeyPair>;

@@ -1,13 +1,12 @@
-// What can be made to go wrong with one API server, changeable while it runs: slow answers, errors,
-// throttling, broken connections, a bounded rate of work. `cache` holds what can be wrong with its
-// watches. All chance comes from the environment, so a simulated run repeats.
+// Faults of one API server, changeable while it runs: slow answers, errors, throttling, broken
+// connections, a bounded rate of work. `cache` has the faults of its watches. All randomness comes
+// from the environment, so a simulated run repeats.
 import type { Clock } from "../environment/clock.ts";
 import { elapsedMs, type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
 import type { IncomingRequest } from "../environment/network.ts";
 import { type Random, randomBetween } from "../environment/random.ts";
 import type { Timers } from "../environment/timers.ts";
-import { ApiError } from "./api-error.ts";
-import { OverloadError } from "./flow/overload-error.ts";
+import { ApiError, OverloadError } from "./api-error.ts";
 import type { ApiVerb } from "./http/route.ts";
 import { CacheFaults } from "./listwatch/cache-faults.ts";
 
@@ -36,7 +35,7 @@ export interface Capacity {
   readonly requestsPerSecond: number;
   /** Requests that may wait for their turn; more are refused with 429. */
   readonly maxQueued: number;
-  /** What it bounds: everything, or only requests that change something. Everything when absent. */
+  /** The bounded requests: all, or only writes. All when absent. */
   readonly of?: "requests" | "writes";
 }
 
@@ -55,7 +54,7 @@ const writes: ReadonlySet<ApiVerb> = new Set([
   "deletecollection",
 ]);
 
-/** A request; its signal is asked for only to wait, because some networks make it on demand. */
+/** A request; its signal is read only for a wait, because some networks make it on demand. */
 type Closable = Pick<IncomingRequest, "closed">;
 
 /** The connection is to be broken without an answer. */
@@ -91,7 +90,7 @@ export class ApiServerFaults {
     this.#capacity = capacity;
   }
 
-  /** Lets a request through after its delays, or throws what it is to be answered with. */
+  /** Lets a request pass after its delays, or throws its answer. */
   async pass(subject: FaultSubject, request: Closable): Promise<void> {
     const capacity = this.#capacity;
     if (capacity !== undefined && isBounded(capacity, subject)) {

@@ -1,5 +1,5 @@
 // An API object inside the server: plain JSON. Objects that have been stored or handed to a cache
-// are shared and never changed; whoever wants another version makes a copy first.
+// are shared and never changed; a changed version is always a copy.
 
 export interface OwnerReference {
   apiVersion: string;

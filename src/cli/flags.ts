@@ -127,7 +127,7 @@ export function timeGiven(meaning: string): Read<TimeGiven> {
     const wallMs = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
     if (!Number.isNaN(wallMs)) return { type: "instant", wallMs: wallMs as WallMs, text };
     return refuse(
-      "It must be a time such as 2026-03-01T12:00:00Z, " + `or ${meaning}: 90s, 1h30m or 7d.`,
+      `It must be a time such as 2026-03-01T12:00:00Z, or ${meaning}: 90s, 1h30m or 7d.`,
     );
   };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RequestObserver } from "../apiserver/http/served-request.ts";
+import type { RequestObserver } from "../apiserver/http/request-record.ts";
 import { listAt, objectsAt, textAt, textMapAt, textsAt } from "../apiserver/kinds/fields.ts";
 import type { Environment } from "../environment/environment.ts";
 import { parseJson } from "../kube/client/client.ts";

@@ -5,7 +5,7 @@ import { ApiServer } from "../apiserver/api-server.ts";
 import { AuditLog } from "../apiserver/audit/audit-log.ts";
 import type { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
 import type { User } from "../apiserver/http/authentication.ts";
-import type { RequestObserver } from "../apiserver/http/served-request.ts";
+import type { RequestObserver } from "../apiserver/http/request-record.ts";
 import { RequestJournal } from "../apiserver/journal/request-journal.ts";
 import type { Storage } from "../apiserver/storage/storage.ts";
 import type { Klog } from "../components/klog.ts";

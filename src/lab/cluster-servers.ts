@@ -145,7 +145,7 @@ interface ApiServerCommandOptions {
   readonly isAudited: boolean;
 }
 
-/** verbs/service-allocator.ts takes the addresses of services from it. */
+/** The range of cluster IPs in apiserver/kinds/service-addresses.ts. */
 const serviceRange = "10.96.0.0/16";
 
 function apiServerCommand(options: ApiServerCommandOptions): readonly string[] {

@@ -5,7 +5,7 @@
 import type { ApiServer } from "../apiserver/api-server.ts";
 import { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
 import type { User } from "../apiserver/http/authentication.ts";
-import type { RequestObserver } from "../apiserver/http/served-request.ts";
+import type { RequestObserver } from "../apiserver/http/request-record.ts";
 import type { StorageEvent } from "../apiserver/storage/storage.ts";
 import type { Klog } from "../components/klog.ts";
 import { type ClusterAccess, fixedAccess } from "../kube/credentials/credentials.ts";

@@ -1,11 +1,11 @@
 // Only for tests: clusters in virtual time that are nothing but their API servers, with objects
 // written by hand, and an observer of them that has exactly the rights it is given.
 
+import { ApiServer } from "../../src/apiserver/api-server.ts";
 import {
   serviceAccountGroups,
   serviceAccountName,
-} from "../../src/apiserver/access/service-account-names.ts";
-import { ApiServer } from "../../src/apiserver/api-server.ts";
+} from "../../src/apiserver/http/authentication.ts";
 import { allKinds } from "../../src/apiserver/kinds/all-kinds.ts";
 import { textAt } from "../../src/apiserver/kinds/fields.ts";
 import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";

@@ -1,13 +1,13 @@
 // Lockstep with exactly the rights of deploy/rbac, or with one less, in virtual time: an ingress
 // with its leader, a syncer and an observer between a business and an access cluster.
 import { Registry } from "prom-client";
+import { ApiServer } from "../../src/apiserver/api-server.ts";
 import {
   serviceAccountGroups,
   serviceAccountName,
-} from "../../src/apiserver/access/service-account-names.ts";
-import { ApiServer } from "../../src/apiserver/api-server.ts";
-import type { User } from "../../src/apiserver/http/authentication.ts";
-import type { RequestObserver } from "../../src/apiserver/http/served-request.ts";
+  type User,
+} from "../../src/apiserver/http/authentication.ts";
+import type { RequestObserver } from "../../src/apiserver/http/request-record.ts";
 import { objectsAt, textAt } from "../../src/apiserver/kinds/fields.ts";
 import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import type { DecisionOutput } from "../../src/decide/decision.ts";

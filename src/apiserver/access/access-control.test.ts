@@ -51,7 +51,7 @@ describe("a user", () => {
       expect((await call("GET", path)).status).toBe(404);
     }));
 
-  test("is told of a role that his binding names and that is not there", () =>
+  test("sees in the refusal that the role of a binding is absent", () =>
     inAccessWorld(async ({ call, asOther }) => {
       await call("POST", `${rbac}/namespaces/default/rolebindings`, {
         metadata: { name: "dangling" },
@@ -65,7 +65,7 @@ describe("a user", () => {
     }));
 });
 
-test("nobody in particular may see health and version, and nothing else", () =>
+test("an anonymous client may read health and version, and nothing else", () =>
   inAccessWorld(async ({ call }) => {
     const nobody = { token: "" };
     expect((await call("GET", "/healthz", undefined, nobody)).text).toBe("ok");
@@ -78,7 +78,7 @@ test("nobody in particular may see health and version, and nothing else", () =>
     );
   }));
 
-describe("nobody gives what he does not have:", () => {
+describe("a user can grant only rights that the user holds:", () => {
   const writeRoles = {
     apiGroups: ["rbac.authorization.k8s.io"],
     resources: ["roles", "clusterroles", "rolebindings", "clusterrolebindings"],
@@ -87,7 +87,7 @@ describe("nobody gives what he does not have:", () => {
   const roles = `${rbac}/namespaces/default/roles`;
   const bindings = `${rbac}/namespaces/default/rolebindings`;
 
-  test("a role with other rules is refused, and one with his own is not", () =>
+  test("a role with other rules is refused, and one with held rules is not", () =>
     inAccessWorld(async ({ asOther, allow }) => {
       await allow([writeRoles, readPods]);
       const own = { metadata: { name: "own" }, rules: [{ ...readPods, verbs: ["get"] }] };
@@ -109,7 +109,7 @@ describe("nobody gives what he does not have:", () => {
       expect((await asOther("PATCH", `${roles}/own`, more, patch)).json).toEqual(refused);
     }));
 
-  test("a binding of another role is refused unless he may bind it", () =>
+  test("a binding of another role is refused unless the user may bind it", () =>
     inAccessWorld(async ({ asOther, allow }) => {
       await allow([writeRoles]);
       const admin = {
@@ -134,7 +134,7 @@ describe("nobody gives what he does not have:", () => {
       expect((await asOther("POST", bindings, admin)).status).toBe(201);
     }));
 
-  test("who may escalate may write any role, but sums of roles are for administrators", () =>
+  test("a user with escalate may write any role, but aggregated roles are for administrators", () =>
     inAccessWorld(async ({ asOther, allow }) => {
       await allow([writeRoles]);
       const selectors = [{ matchLabels: { a: "b" } }];
@@ -170,7 +170,7 @@ describe("nobody gives what he does not have:", () => {
 describe("impersonation", () => {
   const headers = { "impersonate-user": "bob", "impersonate-group": "devs, ops" };
 
-  test("is for those who may, and the rights are those of the other", () =>
+  test("needs permission, and the rights are those of the impersonated user", () =>
     inAccessWorld(async ({ call, asOther, allow }) => {
       expect(textAt((await asOther("GET", pods, undefined, { headers })).json, "message")).toBe(
         'users "bob" is forbidden: User "other" cannot impersonate resource "users" in API group ' +
@@ -222,7 +222,7 @@ describe("impersonation", () => {
       { gitVersion: "v1.36.0" },
     ));
 
-  test("of nobody is refused", () =>
+  test("without a user name is refused", () =>
     inAccessWorld(async ({ call }) => {
       const nameless = { headers: { "impersonate-group": "devs", "impersonate-uid": "7" } };
       expect((await call("GET", pods, undefined, nameless)).json).toEqual(
@@ -235,7 +235,7 @@ describe("impersonation", () => {
       );
     }));
 
-  test("says who one is then", () =>
+  test("shows in a SelfSubjectReview", () =>
     inAccessWorld(async ({ call }) => {
       const path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
       const more = { ...headers, "impersonate-extra-scopes%2fa": "read" };

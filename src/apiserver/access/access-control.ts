@@ -1,5 +1,5 @@
-// Who may do what at one API server: who asks, as whom they act, whether they may, and the answers to
-// questions about all that. In the mode AlwaysAllow everybody who is known may do everything.
+// Access control of one API server: authentication, impersonation, authorization, tokens and
+// reviews. In the mode AlwaysAllow every authenticated user may do everything.
 
 import {
   defaultIssuer,
@@ -11,7 +11,7 @@ import type { ApiError } from "../api-error.ts";
 import { type Answer, jsonAnswer } from "../http/answer.ts";
 import type { Authentication, User } from "../http/authentication.ts";
 import { withoutSlash } from "../http/other-paths.ts";
-import type { RequestNotes } from "../http/served-request.ts";
+import type { RequestNotes } from "../http/request-record.ts";
 import type { JsonObject } from "../kinds/fields.ts";
 import { rbacGroup } from "../kinds/rbac.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
@@ -20,10 +20,9 @@ import type { Backend, Target } from "../verbs/backend.ts";
 import { allow, type RequestContext } from "../verbs/request-context.ts";
 import type { Attributes } from "./attributes.ts";
 import { Authenticator } from "./authenticator.ts";
-import { type AuthorizationMode, Authorizer } from "./authorizer.ts";
+import { type AuthorizationMode, Authorizer, forbidden } from "./authorizer.ts";
 import { ensureBootstrapPolicy } from "./bootstrap-policy.ts";
 import { refuseEscalation } from "./escalation.ts";
-import { forbidden } from "./forbidden.ts";
 import { impersonationWays } from "./impersonation.ts";
 import { Reviews } from "./reviews.ts";
 import { issueToken } from "./token-request.ts";
@@ -61,7 +60,7 @@ export class AccessControl {
       authentication,
       key: authentication.tokenKey,
       issuer: this.#issuer,
-      // As the real server: where everything is allowed, nobody may be unknown.
+      // As the real server: no anonymous requests in the mode AlwaysAllow.
       allowsAnonymous: mode !== "AlwaysAllow",
       backend,
     });
@@ -90,7 +89,7 @@ export class AccessControl {
     return this.#authenticator.authenticate(headers["authorization"]);
   }
 
-  /** Whom the request acts as: the one who asks, or whom he impersonates. Throws 403. */
+  /** The user that the request acts as: the requestor, or the impersonated user. Throws 403. */
   actingUser(requestor: User, headers: Headers, attributes: Attributes): User {
     const { constrainsImpersonation: isConstrained } = this.#options;
     const ways = impersonationWays({ requestor, headers, attributes, isConstrained });

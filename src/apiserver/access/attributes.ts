@@ -1,5 +1,5 @@
-// What a request asks to be allowed, read from its method and path alone, so that it is known before
-// it is known whether there is such a resource: who may not ask does not learn that either.
+// The attributes of a request for authorization, read from its method and path alone. So they are
+// known before the resource is looked up, and a refused client does not learn whether it exists.
 import type { User } from "../http/authentication.ts";
 
 export interface ResourceAttributes {
@@ -22,7 +22,7 @@ export interface PathAttributes {
 
 export type Attributes = ResourceAttributes | PathAttributes;
 
-/** One thing that somebody wants to do. */
+/** One request of a user, for a decision. */
 export interface Access {
   readonly user: User;
   readonly attributes: Attributes;
@@ -81,7 +81,7 @@ function decoded(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // What cannot be decoded names nothing; the router will say what is wrong with it.
+    // A name that cannot be decoded counts as none; the router refuses the path.
     return part;
   }
 }
@@ -94,7 +94,7 @@ function collectionVerb(verb: string, query: URLSearchParams): string {
   return isWatch ? "watch" : "list";
 }
 
-/** A list of one object by its name is allowed to whom that object is. */
+/** A list of one object by its name is allowed to users who may read that object. */
 function nameSelected(query: URLSearchParams): string {
   const match = /(?:^|,)metadata\.name==?([^,]+)(?:,|$)/.exec(query.get("fieldSelector") ?? "");
   return match?.[1] ?? "";

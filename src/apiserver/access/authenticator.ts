@@ -1,5 +1,6 @@
-// Who a request comes from: a static token, a token of a ServiceAccount, or nobody. A ServiceAccount's
-// token is good only while everything it is bound to is there, as this server's caches have it.
+// Authentication of a request: by a static token, by a token of a ServiceAccount, or as anonymous.
+// A token of a ServiceAccount is valid only while this server's caches have every object it is
+// bound to.
 
 import { isLegacy, type TokenKey, verifyToken } from "../../components/service-account-tokens.ts";
 import type { Clock } from "../../environment/clock.ts";
@@ -9,18 +10,19 @@ import {
   anonymous,
   asAuthenticated,
   bearerToken,
+  serviceAccountGroups,
+  serviceAccountName,
   type User,
 } from "../http/authentication.ts";
-import { serviceAccountKind } from "../kinds/cluster.ts";
-import { secretKind } from "../kinds/config.ts";
 import { type JsonObject, numberAt, objectAt, textAt, textsAt } from "../kinds/fields.ts";
 import { nodeKind } from "../kinds/node.ts";
 import { podKind } from "../kinds/pod.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
+import { secretKind } from "../kinds/secret.ts";
+import { serviceAccountKind } from "../kinds/service-account.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend } from "../verbs/backend.ts";
 import { quotedList } from "./policy-rule.ts";
-import { serviceAccountGroups, serviceAccountName } from "./service-account-names.ts";
 
 export interface AuthenticatorOptions {
   readonly clock: Clock;
@@ -29,7 +31,7 @@ export interface AuthenticatorOptions {
   readonly key: TokenKey | undefined;
   /** Of the tokens, and the only audience this server is. */
   readonly issuer: string;
-  /** Whoever shows no token is system:anonymous instead of being refused. */
+  /** A request without a token is from system:anonymous instead of being refused. */
   readonly allowsAnonymous: boolean;
   readonly backend: Pick<Backend, "store">;
 }
@@ -38,7 +40,7 @@ export type TokenVerdict =
   | { readonly user: User; readonly audiences: readonly string[] }
   | { readonly problem: string };
 
-/** Tokens whose signature has been checked; more are checked again. Bounds what strangers fill. */
+/** The bound of the cache of verified tokens, which any client can fill. */
 const maxVerified = 1000;
 
 export class Authenticator {
@@ -61,7 +63,7 @@ export class Authenticator {
     return this.#static(token) ?? this.#byServiceAccount(token);
   }
 
-  /** What a TokenReview says of a token. */
+  /** The status of a TokenReview. */
   async review(token: string, audiences: readonly string[]): Promise<TokenVerdict> {
     const own = [this.#options.issuer];
     const wanted = audiences.length === 0 ? own : audiences;
@@ -139,7 +141,7 @@ export class Authenticator {
     ];
     for (const [field, kind, where] of parts) {
       const reference = objectAt(bound, field);
-      // The node of a pod's token is only told: the pod's own end is what counts.
+      // The node of a pod's token is not checked: the token ends with the pod.
       if (reference === undefined || (field === "node" && isPodBound)) continue;
       const object = await this.#find(kind, where, textAt(reference, "name"));
       if (object?.metadata.uid !== textAt(reference, "uid")) {
@@ -175,7 +177,7 @@ function unauthorized(): ApiError {
   return new ApiError(401, "Unauthorized", "Unauthorized");
 }
 
-/** The real server asks several authenticators, and tells what each had to say. */
+/** The real server tries several authenticators and reports the error of each. */
 function invalid(problem: string): TokenVerdict {
   return { problem: `[invalid bearer token, ${problem}]` };
 }

@@ -1,5 +1,7 @@
-// What a user may do. In the mode RBAC the answer comes from an index of all roles and bindings that
-// this server's watch caches hold; it is made anew when one of them has changed and somebody asks.
+// Authorization. In the mode RBAC a decision comes from an index of all roles and bindings in this
+// server's watch caches. The index is rebuilt at the first request after one of them has changed.
+
+import { ApiError } from "../api-error.ts";
 import { mastersGroup, type User } from "../http/authentication.ts";
 import {
   clusterRoleBindingKind,
@@ -7,9 +9,10 @@ import {
   roleBindingKind,
   roleKind,
 } from "../kinds/rbac.ts";
+import { qualifiedResource } from "../kinds/resource-kind.ts";
 import type { ResourceStore } from "../listwatch/resource-store.ts";
 import type { Backend } from "../verbs/backend.ts";
-import type { Access } from "./attributes.ts";
+import type { Access, Attributes } from "./attributes.ts";
 import { type PolicyRule, ruleAllows } from "./policy-rule.ts";
 import { RoleIndex, type RoleRef } from "./role-index.ts";
 
@@ -17,13 +20,13 @@ export type AuthorizationMode = "RBAC" | "AlwaysAllow";
 
 export interface Decision {
   readonly allowed: boolean;
-  /** Why; "" when there is nothing to say. */
+  /** The reason; "" for none. */
   readonly reason: string;
 }
 
-export interface UserRules {
+interface UserRules {
   readonly rules: readonly PolicyRule[];
-  /** What could not be found out, in words; "" when all is known. */
+  /** The error of an incomplete answer; "" when it is complete. */
   readonly problem: string;
 }
 
@@ -79,7 +82,7 @@ export class Authorizer {
     return { allowed: false, reason };
   }
 
-  /** All that roles give a user in a namespace. */
+  /** All rules of a user in a namespace. */
   rulesFor(user: User, namespace: string): UserRules {
     if (this.mode === "AlwaysAllow") return { rules: everything, problem: "" };
     const rules: PolicyRule[] = [];
@@ -119,4 +122,42 @@ function rule(part: Partial<PolicyRule>): PolicyRule {
 /** As Go prints several errors as one. */
 function aggregated(problems: readonly string[]): string {
   return problems.length === 1 ? (problems[0] ?? "") : `[${problems.join(", ")}]`;
+}
+
+/** The refusal of a request that its user may not make, in the words of the real server. */
+export function forbidden({ user, attributes }: Access, reason: string): ApiError {
+  const sentence = escaped(sentenceOf(user.name, attributes));
+  const why = reason === "" ? sentence : `${sentence}: ${reason}`;
+  if (attributes.type === "path") return new ApiError(403, "Forbidden", `forbidden: ${why}`, {});
+  return forbiddenObject(attributes, attributes.name, why);
+}
+
+/** `name` is "" for a collection and for an object that is being created. */
+export function forbiddenObject(
+  { group, resource }: { readonly group: string; readonly resource: string },
+  name: string,
+  why: string,
+): ApiError {
+  const subject = name === "" ? "" : ` ${JSON.stringify(name)}`;
+  const message = `${qualifiedResource({ group, resource })}${subject} is forbidden: ${why}`;
+  return new ApiError(403, "Forbidden", message, {
+    ...(name === "" ? {} : { name }),
+    ...(group === "" ? {} : { group }),
+    kind: resource,
+  });
+}
+
+function sentenceOf(user: string, attributes: Attributes): string {
+  const who = `User ${JSON.stringify(user)} cannot ${attributes.verb}`;
+  if (attributes.type === "path") return `${who} path ${JSON.stringify(attributes.path)}`;
+  const { resource, subresource, group, namespace } = attributes;
+  const what = subresource === "" ? resource : `${resource}/${subresource}`;
+  const where =
+    namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`;
+  return `${who} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)} ${where}`;
+}
+
+/** Escaped, so that a name in a message cannot become markup of a page that shows it. */
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -21,7 +21,7 @@ export interface BootstrapRole {
   readonly namespace?: string;
   /** The role that gathers this one's rules. */
   readonly aggregatesTo?: string;
-  /** The name under which other roles give it their rules. */
+  /** The label by which it aggregates the rules of other roles. */
   readonly gathers?: string;
   /** `verbs | groups | resources | names` or `verbs @ paths`; the core group is called core. */
   readonly rules: readonly string[];

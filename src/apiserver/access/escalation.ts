@@ -1,5 +1,5 @@
-// Nobody gives what he does not have: who writes a role must hold all of its rules already, and who
-// binds one all of the role's, unless he is explicitly allowed to `escalate` or `bind`.
+// Against escalation: a user who writes a role must hold all of its rules, and one who binds a role
+// all rules of that role, unless explicitly allowed to `escalate` or `bind`.
 
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import { mastersGroup, type User } from "../http/authentication.ts";
@@ -9,8 +9,7 @@ import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { notFound } from "../listwatch/refusals.ts";
 import type { ResourceAttributes } from "./attributes.ts";
-import type { Authorizer } from "./authorizer.ts";
-import { forbiddenObject } from "./forbidden.ts";
+import { type Authorizer, forbiddenObject } from "./authorizer.ts";
 import { describeRights, type PolicyRule, quotedList, uncovered } from "./policy-rule.ts";
 import { readRoleRef, readRules } from "./role-index.ts";
 
@@ -74,7 +73,7 @@ function refuseBinding(write: RoleWrite): void {
   if (missing !== undefined) throw forbiddenObject(kind, object.metadata.name, missing);
 }
 
-/** In words, what the user would give without having it; undefined when there is nothing. */
+/** The rights that the user would grant without holding them, as text; undefined for none. */
 function missingRights(
   { authorizer, user, namespace }: RoleWrite,
   wanted: readonly PolicyRule[],
@@ -104,7 +103,9 @@ function isAggregated(role: KubeObject): boolean {
   return objectsAt(role, "aggregationRule", "clusterRoleSelectors").length > 0;
 }
 
-/** The garbage collector may not hold the rights of the roles it takes owners and finalizers from. */
+/**
+ * The garbage collector may not hold the rights of the roles it takes owners and finalizers from.
+ */
 function isOnlyForCollector(object: KubeObject, current: KubeObject): boolean {
   const rest = ({ metadata, ...fields }: KubeObject): object => {
     const { ownerReferences: _owners, finalizers: _finalizers, ...others } = metadata;

@@ -1,17 +1,18 @@
-// Impersonation: who may, can act as somebody else, whose rights then count. Each part of the other
-// identity has to be allowed on its own. Since 1.36 it is enough to be allowed to act as such a user
-// for what the request does; else one must be allowed to impersonate at all, as ever.
+// Impersonation: a user with permission acts as another user, and then has the rights of that user.
+// Each part of the other identity needs its own permission. Since 1.36 a permission limited to the
+// actions of the request is enough; otherwise the general permission to impersonate is needed.
 import type { Headers } from "../../environment/network.ts";
 import { ApiError } from "../api-error.ts";
 import {
   anonymousName,
   authenticatedGroup,
+  serviceAccountGroups,
+  serviceAccountOf,
   type User,
   unauthenticatedGroup,
 } from "../http/authentication.ts";
 import { authenticationGroup } from "../kinds/reviews.ts";
 import type { Access, Attributes, ResourceAttributes } from "./attributes.ts";
-import { serviceAccountGroups, serviceAccountOf } from "./service-account-names.ts";
 
 /** One way to become the other: all of it has to be allowed. */
 export interface ImpersonationWay {
@@ -22,7 +23,7 @@ export interface ImpersonationWay {
 export interface Impersonation {
   readonly requestor: User;
   readonly headers: Headers;
-  /** What the request asks for. */
+  /** The attributes of the request. */
   readonly attributes: Attributes;
   /** As servers have it since 1.36. */
   readonly isConstrained: boolean;
@@ -39,7 +40,7 @@ const extraPrefix = "impersonate-extra-";
 const nodePrefix = "system:node:";
 const nodesGroup = "system:nodes";
 
-/** In the order in which they are tried; undefined when the headers name nobody. */
+/** In the order in which they are tried; undefined if the headers name no user. */
 export function impersonationWays(
   impersonation: Impersonation,
 ): readonly ImpersonationWay[] | undefined {
@@ -58,7 +59,7 @@ export function impersonationWays(
   return constrained === undefined ? [legacy] : [constrained, legacy];
 }
 
-/** Undefined for what it is not made for: nodes and accounts cannot be given other groups. */
+/** Undefined where it does not apply: nodes and accounts cannot get other groups. */
 function constrainedWay(
   { requestor, attributes }: Impersonation,
   wanted: Wanted,
@@ -115,7 +116,7 @@ function nameOf(
   return { resource: "users", name };
 }
 
-/** Groups that were given are the authority, but everybody is authenticated or not. */
+/** Given groups count, plus the group for authenticated or unauthenticated users. */
 function completed({ name, uid, extra }: Wanted, given: readonly string[]): User {
   const account = serviceAccountOf(name);
   const groups =
@@ -148,7 +149,7 @@ function hasExtra({ extra }: Wanted): boolean {
   return Object.keys(extra).length > 0;
 }
 
-/** The real server prints what it has read, as Go writes it. */
+/** The real server prints the parsed value as Go writes it. */
 function withoutName({ uid, groups, extra }: Wanted, isConstrained: boolean): ApiError {
   const version = `${authenticationGroup}/v1`;
   const list = groups.map((group) => JSON.stringify(group)).join(", ");

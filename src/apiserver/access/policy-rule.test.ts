@@ -55,7 +55,7 @@ test("a request is read from its path, whatever resources there are", () => {
   expect(ask("GET", "/apis/apps/v1")).toEqual({ type: "path", verb: "get", path: "/apis/apps/v1" });
 });
 
-test("what is not covered is told resource by resource, with its verbs together", () => {
+test("missing rights are listed by resource, with their verbs together", () => {
   const held = [
     readRule({ verbs: ["get"], apiGroups: [""], resources: ["pods", "*/status"] }),
     readRule({ verbs: ["*"], apiGroups: [""], resources: ["configmaps"], resourceNames: ["x"] }),

@@ -1,4 +1,5 @@
-// One rule of a role: what it allows, what of other rules it covers, and how messages print it.
+// One rule of a role: whether it allows a request, which other rules it covers, and its text in
+// messages.
 import { type JsonObject, textsAt } from "../kinds/fields.ts";
 import type { Attributes } from "./attributes.ts";
 
@@ -31,7 +32,7 @@ export function ruleAllows(rule: PolicyRule, asked: Attributes): boolean {
   );
 }
 
-/** What of the wanted rules the held ones do not give, verb by verb. */
+/** The part of the wanted rules that the held ones do not cover, verb by verb. */
 export function uncovered(
   held: readonly PolicyRule[],
   wanted: readonly PolicyRule[],

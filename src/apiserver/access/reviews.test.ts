@@ -8,7 +8,7 @@ const readPods = { apiGroups: [""], resources: ["pods"], verbs: ["get", "list"] 
 const getPods = { verb: "get", resource: "pods", namespace: "default" };
 
 describe("a review", () => {
-  test("of one's own access says what the server would", () =>
+  test("of the own access has the decision of the server", () =>
     inAccessWorld(async ({ asOther, allow }) => {
       const path = `${authorization}/selfsubjectaccessreviews`;
       const question = { spec: { resourceAttributes: getPods } };
@@ -44,7 +44,7 @@ describe("a review", () => {
       );
     }));
 
-  test("of another's access is for those who may ask", () =>
+  test("of the access of another user needs permission", () =>
     inAccessWorld(async ({ call, asOther, allow }) => {
       await allow([readPods], "default");
       const question = { spec: { user: "other", resourceAttributes: getPods } };
@@ -90,7 +90,7 @@ describe("a review", () => {
       });
     }));
 
-  test("of a token says whose it is", () =>
+  test("of a token has its user", () =>
     inAccessWorld(async ({ call }) => {
       const path = "/apis/authentication.k8s.io/v1/tokenreviews";
       const review = async (spec: object): Promise<unknown> =>

@@ -1,5 +1,5 @@
-// Answers to the questions of the authentication and authorization groups: who am I, whose token is
-// this, may somebody do that, what may I do here.
+// Answers to reviews, the questions of the authentication and authorization groups: the own
+// identity, the user of a token, whether a user may do something, the own rights in a namespace.
 import { type Clock, toTime } from "../../environment/clock.ts";
 import { type User, userInfo } from "../http/authentication.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";

@@ -1,10 +1,9 @@
-// Who has which rules, by subject: made from all roles and bindings at once, and read for every
-// request. It is a pure function of the objects, so it can never be half up to date.
-import type { User } from "../http/authentication.ts";
+// The rules of each subject, computed from all roles and bindings at once and read for every
+// request. It is a pure function of the objects, so it is never half up to date.
+import { serviceAccountName, type User } from "../http/authentication.ts";
 import { type JsonObject, objectAt, objectsAt, textAt } from "../kinds/fields.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { type PolicyRule, readRule } from "./policy-rule.ts";
-import { serviceAccountName } from "./service-account-names.ts";
 
 export interface RoleObjects {
   readonly roles: Iterable<KubeObject>;
@@ -13,7 +12,7 @@ export interface RoleObjects {
   readonly clusterRoleBindings: Iterable<KubeObject>;
 }
 
-/** What one binding gives to one of its subjects. */
+/** The rules that one binding grants to one of its subjects. */
 export interface Grant {
   readonly rules: readonly PolicyRule[];
   /** `ClusterRoleBinding "a" of ClusterRole "b" to User "c"`. */
@@ -27,7 +26,9 @@ export interface RoleRef {
   readonly name: string;
 }
 
-/** Grants by subject. A binding is in the list of a subject once, for the first time it names it. */
+/**
+ * Grants by subject. A binding is in the list of a subject once, for the first time it names it.
+ */
 type Grants = ReadonlyMap<string, readonly Grant[]>;
 
 export class RoleIndex {
@@ -48,7 +49,7 @@ export class RoleIndex {
     }
   }
 
-  /** What the user has in a namespace; "" is the cluster scope. */
+  /** The rules of a user in a namespace; "" is the cluster scope. */
   *grants(user: User, namespace: string): Generator<Grant, void, undefined> {
     yield* grantsOf(this.#clusterWide, user);
     if (namespace === "") return;
@@ -115,7 +116,7 @@ function roleKey(namespace: string, name: string): string {
   return `${namespace}/${name}`;
 }
 
-/** Undefined for a subject that can be nobody. */
+/** Undefined for a subject that matches no user. */
 function subjectKey(subject: JsonObject, bindingNamespace: string): string | undefined {
   const name = textAt(subject, "name");
   switch (textAt(subject, "kind")) {

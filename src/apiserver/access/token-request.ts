@@ -1,22 +1,22 @@
-// serviceaccounts/token: a client asks for a token of a ServiceAccount, for an audience and a time,
-// bound to an object whose end is its end.
+// serviceaccounts/token: issues a token of a ServiceAccount for an audience and a time. It may be
+// bound to an object and is then valid only while that object exists.
 
 import { signToken, type TokenKey } from "../../components/service-account-tokens.ts";
 import { toTime } from "../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
 import type { ExpectedKind } from "../decode/request-object.ts";
-import { serviceAccountKind } from "../kinds/cluster.ts";
-import { secretKind } from "../kinds/config.ts";
+import { serviceAccountName } from "../http/authentication.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { type JsonObject, numberAt, objectAt, textAt, textsAt } from "../kinds/fields.ts";
 import { nodeKind } from "../kinds/node.ts";
 import { podKind } from "../kinds/pod.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import { authenticationGroup } from "../kinds/reviews.ts";
+import { secretKind } from "../kinds/secret.ts";
+import { serviceAccountKind } from "../kinds/service-account.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { badRequest, notFound } from "../listwatch/refusals.ts";
 import type { Backend } from "../verbs/backend.ts";
-import { serviceAccountName } from "./service-account-names.ts";
 
 export const tokenRequestKind: ExpectedKind = {
   kind: "TokenRequest",

@@ -23,7 +23,7 @@ function claimsOf(token: string): unknown {
 const whoAmI = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
 describe("a token of a ServiceAccount", () => {
-  test("says who it is for, and makes its bearer that", () =>
+  test("names its audience and account, and authenticates its bearer as the account", () =>
     inAccessWorld(async (world) => {
       const uid = await makeAccount(world);
       const token = await tokenFor(world);
@@ -52,7 +52,7 @@ describe("a token of a ServiceAccount", () => {
       });
     }));
 
-  test("can be verified by anybody with the keys the server shows", () =>
+  test("can be verified with the published keys of the server", () =>
     inAccessWorld(async (world) => {
       await makeAccount(world);
       const token = await tokenFor(world);
@@ -100,7 +100,7 @@ describe("a token of a ServiceAccount", () => {
       expect(await statuses()).toEqual([401, 401, 401, 401]);
     }));
 
-  test("that somebody else signed, or changed, is nobody's", () =>
+  test("with a foreign signature or a changed payload is refused", () =>
     inAccessWorld(async (world) => {
       await makeAccount(world);
       const [head, body = "", signature] = (await tokenFor(world)).split(".");
@@ -111,7 +111,7 @@ describe("a token of a ServiceAccount", () => {
       }
     }));
 
-  test("is refused for less than ten minutes, for nobody, and for what it cannot be bound to", () =>
+  test("is refused for less than ten minutes, for an absent account, and for an unfit bound object", () =>
     inAccessWorld(async (world) => {
       await makeAccount(world);
       const ask = async (name: string, spec: object): Promise<string> => {

@@ -1,6 +1,6 @@
-// PATCH with `application/apply-patch+yaml`: the body holds the fields that the client wants to set and
-// no others. They are merged into the object, which is created if it is absent. Fields that the client
-// applied before and that the body no longer has are removed.
+// PATCH with `application/apply-patch+yaml`: the body holds the fields that the client wants to set
+// and no others. They are merged into the object, which is created if it is absent. Fields that the
+// client applied before and that the body no longer has are removed.
 import type { IncomingRequest } from "../../environment/network.ts";
 import { parseYaml, YamlProblem } from "../../kube/yaml/yaml-document.ts";
 import { ApiError } from "../api-error.ts";
@@ -14,12 +14,11 @@ import { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject, type JsonObject, textAt } from "../kinds/fields.ts";
 import { groupVersion, qualifiedResource, type ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
-import { asKubeObject } from "../verbs/api-object.ts";
+import { asKubeObject, checkNameInBody } from "../verbs/api-object.ts";
 import type { Backend } from "../verbs/backend.ts";
 import { createObject } from "../verbs/create.ts";
 import type { RequestContext } from "../verbs/request-context.ts";
 import { scaleKind, updateScale } from "../verbs/scale.ts";
-import { checkNameInBody } from "../verbs/status-answer.ts";
 import { updateObject } from "../verbs/update.ts";
 import { type ApplyResult, gvkText, objectText } from "./field-ownership.ts";
 import { type FieldTracking, ownedScaleOf, parentManagedFields } from "./field-tracking.ts";

@@ -93,7 +93,7 @@ describe("a request is audited", () => {
     });
   });
 
-  test("in those of today, with what the object sent says of itself", async () => {
+  test("in current versions, with the name in the body", async () => {
     const update = async (call: ApiWorld["call"]): Promise<void> => {
       const { json } = await call(
         "POST",
@@ -166,7 +166,7 @@ describe("a request is audited", () => {
   });
 });
 
-test("where access is controlled it says who acted as whom, whether he might, and why", async () => {
+test("with access control it has the impersonated user, the decision and its reason", async () => {
   const asBob = { headers: { "impersonate-user": "bob", "user-agent": "kubectl/v1" } };
   const events = await auditOf(
     "v1",
@@ -275,7 +275,7 @@ test("a watch is audited when it begins and when it ends, under one id", async (
   expect(new Set(events.map((event) => event["auditID"])).size).toBe(1);
 });
 
-test("the policy leaves out stages, and who was not let in is not audited", async () => {
+test("the policy leaves out stages, and requests that fail authentication are not audited", async () => {
   const events = await auditOf(
     "v1",
     async (call) => {

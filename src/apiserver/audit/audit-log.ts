@@ -1,13 +1,13 @@
-// The audit log of an API server: a line of JSON for each request at the level Metadata, as
-// `--audit-log-path` gives it with `--audit-log-format=json`. It knows who asked for what, when and
-// with what result, and nothing of the objects.
+// The audit log of an API server: a line of JSON for each request at the level Metadata, as with
+// `--audit-log-path` and `--audit-log-format=json`. A line has the user, the request, the time and
+// the result, and no objects.
 import { type Clock, toMicroTime, toTime, type WallMs } from "../../environment/clock.ts";
 import { recordAt } from "../../kube/kinds/fields.ts";
 import type { ResourceAttributes } from "../access/attributes.ts";
 import type { Decision } from "../access/authorizer.ts";
 import type { ApiError } from "../api-error.ts";
 import { userInfo } from "../http/authentication.ts";
-import type { RequestObserver, RequestOutcome, ServedRequest } from "../http/served-request.ts";
+import type { RequestObserver, RequestOutcome, ServedRequest } from "../http/request-record.ts";
 import type { PeerAddresses } from "./peer-addresses.ts";
 
 /** The API version the events are written in: 1.7, 1.8 to 1.11, 1.12 and later. */
@@ -43,7 +43,7 @@ export class AuditLog implements RequestObserver {
   }
 
   finished(served: ServedRequest, { code, failure }: RequestOutcome): void {
-    // Of who was not let in nothing is known but that, as the real server has it.
+    // A request that was not authenticated has no user, as in the real server.
     const stage = served.user === undefined ? "ResponseStarted" : "ResponseComplete";
     this.#write(served, stage, statusOf(code, failure));
   }
@@ -84,14 +84,14 @@ function statusOf(code: number, failure: ApiError | undefined): object {
   return { metadata: {}, ...why, code };
 }
 
-/** What is answered to everybody, before it is asked who they are: health and version. */
+/** Paths that are answered before authentication: health and version. */
 function isOpen({ user }: ServedRequest, status: object | undefined): boolean {
   return user === undefined && !(status !== undefined && "reason" in status);
 }
 
 const notAsked: Decision = { allowed: true, reason: "" };
 
-/** In the order of their keys. Before it was decided there is nothing to say. */
+/** In the order of their keys. None before the decision. */
 function annotationsOf(served: ServedRequest, stage: AuditStage): object | undefined {
   const { decision: decided, issuedCredentialId: issued } = served.notes;
   const decision = served.attributes === undefined ? notAsked : decided;
@@ -114,7 +114,7 @@ function verbOf({ route, attributes, request }: ServedRequest): string {
   return route?.type === "resource" ? route.verb : request.method.toLowerCase();
 }
 
-/** What the object sent says is known only once it was read. */
+/** The name in the body is known only after the body was read. */
 function objectRef(served: ServedRequest, form: AuditForm): object | undefined {
   const place = placeOf(served);
   if (place === undefined) return undefined;

@@ -1,11 +1,11 @@
-// The addresses under which clients appear in logs. Over sockets they are what they are; the
-// machines of a simulation have names instead, so each gets an address when it is first seen, unless
-// the cluster knows it under one.
+// The addresses of clients in logs. Over sockets these are the real ones. The machines of a
+// simulation have names, so each gets an address when it is first seen, unless the cluster has one
+// for it.
 
 export interface PeerAddressesOptions {
-  /** The address a machine is known by; undefined for machines that have none. */
+  /** The address of a machine; undefined for machines without one. */
   readonly known?: (machine: string) => string | undefined;
-  /** The first two octets of what the others get; `192.168` unless given. */
+  /** The first two octets of the addresses of the others; `192.168` unless given. */
   readonly network?: string;
 }
 

@@ -1,6 +1,6 @@
 // Kubernetes' values for the network in CEL: `ip()`, `cidr()` and `url()`.
 import { bitWidth, parseIp as parseAddress } from "../../environment/ip-address.ts";
-import { isCidr } from "../kinds/ip-messages.ts";
+import { isCidr } from "../kinds/ip-rules.ts";
 import type { CelFunctions } from "./cel-functions.ts";
 import { hasControlCharacter } from "./go-texts.ts";
 

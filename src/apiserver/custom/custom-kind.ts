@@ -5,16 +5,18 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { ApiError } from "../api-error.ts";
-import type { CustomChange, CustomType, ScalePaths } from "../kinds/custom-type.ts";
 import { copyJson, type JsonObject, textAt, valueAt } from "../kinds/fields.ts";
 import {
   bumpGeneration,
+  type CustomChange,
+  type CustomType,
   defineKind,
   type ResourceKind,
+  type ScalePaths,
   startGeneration,
 } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
-import type { StoredForm } from "../listwatch/stored-form.ts";
+import type { StoredForm } from "../listwatch/encoded-object.ts";
 import { customColumns } from "../tables/custom-columns.ts";
 import { applyDefaults, conformTo } from "./conforming.ts";
 import {

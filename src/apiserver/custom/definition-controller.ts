@@ -8,8 +8,7 @@ import { ApiError } from "../api-error.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend } from "../verbs/backend.ts";
-import { deleteObject, removeObject } from "../verbs/delete.ts";
-import { readDeleteOptions } from "../verbs/delete-options.ts";
+import { deleteObject, readDeleteOptions, removeObject } from "../verbs/delete.ts";
 import {
   approvalCondition,
   type ConditionUpdate,

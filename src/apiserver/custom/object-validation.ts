@@ -1,8 +1,9 @@
 // Validates an object of a custom kind: schema, scale, embedded objects, lists that are sets or maps,
 // and rules. Rules do not run on objects whose shape is wrong.
-import type { CustomChange, ScalePaths } from "../kinds/custom-type.ts";
+
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
+import type { CustomChange, ScalePaths } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { Correlation } from "./correlation.ts";
 import { checkEmbedded } from "./embedded-resources.ts";

@@ -2,10 +2,9 @@
 // client chooses (`fieldValidation`): ignore, warn or refuse.
 import type { ApiError } from "../api-error.ts";
 import { allKinds } from "../kinds/all-kinds.ts";
-import type { CustomType } from "../kinds/custom-type.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject, type JsonObject, textAt } from "../kinds/fields.ts";
-import { groupVersion } from "../kinds/resource-kind.ts";
+import { type CustomType, groupVersion } from "../kinds/resource-kind.ts";
 import { badRequest, type ParsedBody } from "./body.ts";
 import { type Conformed, conform } from "./conform.ts";
 import { SchemaTypeError } from "./schema-type-error.ts";

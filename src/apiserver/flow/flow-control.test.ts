@@ -40,7 +40,7 @@ function roundedMs(ms: number): number {
   return Math.round(ms / 1000) * 1000;
 }
 
-describe("who asks too much", () => {
+describe("a client with too many requests", () => {
   test("waits in line himself, and delays others by one turn", () =>
     inBusyWorld(async (world) => {
       const flood = Array.from({ length: 40 }, () => timed(world, "greedy"));
@@ -55,7 +55,7 @@ describe("who asks too much", () => {
       );
     }));
 
-  test("is refused when his line is full, and after fifteen seconds in it", () =>
+  test("is refused when its queue is full, and after fifteen seconds in it", () =>
     inBusyWorld(async (world) => {
       const { call, client } = world;
       const began = client.clock.monotonicMs();
@@ -108,7 +108,7 @@ test("a watch holds its seat only until it has begun", () =>
     await Promise.all(watches);
   }));
 
-test("the headers say to whom it was counted", () =>
+test("the headers have the id of the flow schema", () =>
   inBusyWorld(async ({ call }) => {
     const uid = "x-kubernetes-pf-flowschema-uid";
     const admin = await call("GET", configMaps);

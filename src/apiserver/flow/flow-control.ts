@@ -1,14 +1,14 @@
-// Priority and fairness: bounded seats for requests at work, in levels that cannot take each other's,
-// with a queue for each flow. Simpler than the real one: a request takes one seat, whatever it lists;
-// no level borrows from another; each flow has a queue of its own instead of a hand of shared ones.
+// Priority and fairness: a bounded number of seats for running requests, in separate levels, with a
+// queue for each flow. Simpler than the real one: a request takes one seat, however much it lists;
+// no level borrows from another; each flow has its own queue instead of a hand of shared ones.
 import { createHash } from "node:crypto";
-import type { Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import type { Clock } from "../../environment/clock.ts";
 import type { Headers, IncomingRequest } from "../../environment/network.ts";
 import type { Timers } from "../../environment/timers.ts";
+import { oncePerRegistry } from "../../kube/metrics-of-registry.ts";
 import type { Access } from "../access/attributes.ts";
 import { FlowLevel } from "./flow-level.ts";
-import { type FlowMetrics, flowMetrics } from "./flow-metrics.ts";
 import {
   catchAllSchema,
   type FlowSchema,
@@ -18,7 +18,7 @@ import {
   queueLengthLimit,
 } from "./flow-schemas.ts";
 
-export interface FlowControlOptions {
+interface FlowControlOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly metrics: Registry;
@@ -32,15 +32,15 @@ const defaultSeats = 600;
 /** A quarter of `--request-timeout`, whose default is a minute. */
 const maxWaitMs = 15_000;
 
-/** What a request counts as. */
-export interface Flow {
+/** The schema and flow of one request. */
+interface Flow {
   readonly schema: FlowSchema;
   readonly name: string;
   /** For the answer, a refusal too. */
   readonly headers: Headers;
 }
 
-export interface SeatOptions {
+interface SeatOptions {
   readonly request: Pick<IncomingRequest, "closed">;
   /** A watch needs its seat only to begin. */
   readonly isWatch: boolean;
@@ -64,7 +64,7 @@ export class FlowControl {
     return { schema, name: flowOf(schema, access), headers: headersOf(schema) };
   }
 
-  /** Waits for a seat, and gives what leaves it again, as often as it is called. Throws 429. */
+  /** Waits for a seat and returns an idempotent function that leaves it. Throws 429. */
   async enter({ schema, name }: Flow, { request, isWatch }: SeatOptions): Promise<() => void> {
     const level = this.#levels.get(schema.level.name);
     await level?.enter(name, request.closed);
@@ -103,7 +103,7 @@ export class FlowControl {
   }
 }
 
-/** The schema's name comes first, so that metrics can say which it was. */
+/** The name of the schema comes first; metrics use it. */
 function flowOf({ name, distinguishes }: FlowSchema, { user, attributes }: Access): string {
   const namespace = attributes.type === "resource" ? attributes.namespace : "";
   const who = distinguishes === "user" ? user.name : namespace;
@@ -134,3 +134,77 @@ function uidOf(text: string): string {
   const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`];
   return [...parts, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join("-");
 }
+
+/** Metrics of priority levels, under the names of the real server. */
+interface FlowMetrics {
+  dispatched(schema: string, level: string): void;
+  rejected(schema: string, level: string, reason: string): void;
+  waited(schema: string, level: string, waitedMs: number, isExecuted: boolean): void;
+  limit(level: string, seats: number): void;
+  /** One request more, or one less. */
+  executing(schema: string, level: string, change: 1 | -1): void;
+  queued(schema: string, level: string, change: 1 | -1): void;
+}
+
+const prefix = "apiserver_flowcontrol_";
+
+/** pkg/util/flowcontrol/metrics: requestDurationSecondsBuckets. */
+const waitBuckets = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30];
+
+const flowMetrics = oncePerRegistry((registry: Registry): FlowMetrics => {
+  const registers = [registry];
+  const both = ["priority_level", "flow_schema"] as const;
+  const dispatched = new Counter({
+    name: `${prefix}dispatched_requests_total`,
+    help: "Number of requests executed by API Priority and Fairness subsystem",
+    labelNames: both,
+    registers,
+  });
+  const rejected = new Counter({
+    name: `${prefix}rejected_requests_total`,
+    help: "Number of requests rejected by API Priority and Fairness subsystem",
+    labelNames: [...both, "reason"] as const,
+    registers,
+  });
+  const waited = new Histogram({
+    name: `${prefix}request_wait_duration_seconds`,
+    help: "Length of time a request spent waiting in its queue",
+    labelNames: [...both, "execute"] as const,
+    buckets: waitBuckets,
+    registers,
+  });
+  const limit = new Gauge({
+    name: `${prefix}nominal_limit_seats`,
+    help: "Nominal number of execution seats configured for each priority level",
+    labelNames: ["priority_level"] as const,
+    registers,
+  });
+  const queued = new Gauge({
+    name: `${prefix}current_inqueue_requests`,
+    help: "Number of requests currently pending in queues of the API Priority and Fairness subsystem",
+    labelNames: both,
+    registers,
+  });
+  const executing = new Gauge({
+    name: `${prefix}current_executing_requests`,
+    help:
+      "Number of requests in initial (for a WATCH) or any (for a non-WATCH) execution stage in the " +
+      "API Priority and Fairness subsystem",
+    labelNames: both,
+    registers,
+  });
+  return {
+    dispatched: (flow_schema, priority_level) => dispatched.inc({ priority_level, flow_schema }),
+    rejected: (flow_schema, priority_level, reason) =>
+      rejected.inc({ priority_level, flow_schema, reason }),
+    waited: (flow_schema, priority_level, waitedMs, isExecuted) => {
+      const execute = String(isExecuted);
+      waited.observe({ priority_level, flow_schema, execute }, waitedMs / 1000);
+    },
+    limit: (priority_level, seats) => limit.set({ priority_level }, seats),
+    executing: (flow_schema, priority_level, change) =>
+      executing.inc({ priority_level, flow_schema }, change),
+    queued: (flow_schema, priority_level, change) =>
+      queued.inc({ priority_level, flow_schema }, change),
+  };
+});

@@ -1,9 +1,9 @@
-// The seats of one priority level. Requests that find none wait in the queue of their flow; a seat
-// that becomes free goes to the flow whose turn it is, so that one that asks for much delays itself.
+// The seats of one priority level. Requests that find none wait in the queue of their flow. A free
+// seat goes to the flow whose turn it is, so a flow with many requests delays only itself.
 import { assertCostly } from "../../environment/assert.ts";
 import { type Clock, elapsedMs } from "../../environment/clock.ts";
 import type { Timers } from "../../environment/timers.ts";
-import { OverloadError } from "./overload-error.ts";
+import { OverloadError } from "../api-error.ts";
 
 export interface FlowLevelOptions {
   readonly clock: Clock;
@@ -25,7 +25,7 @@ interface Waiter {
   readonly grant: () => void;
 }
 
-/** What a client is told to wait. */
+/** The Retry-After of a refusal. */
 const retryAfterSeconds = 1;
 
 export class FlowLevel {

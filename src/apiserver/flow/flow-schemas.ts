@@ -1,11 +1,11 @@
-// How requests are told apart before they are served: which flow one belongs to, and from which
-// priority level its seat comes. These are the objects a real server starts with; here they are
-// fixed, and cannot be read or changed through the API.
+// Classifies requests before they are served, by flow and by priority level. These are the objects
+// a real server starts with; here they are fixed and cannot be read or changed through the API.
 import type { Attributes } from "../access/attributes.ts";
-import { allServiceAccountsGroup, serviceAccountOf } from "../access/service-account-names.ts";
 import {
+  allServiceAccountsGroup,
   authenticatedGroup,
   mastersGroup,
+  serviceAccountOf,
   type User,
   unauthenticatedGroup,
 } from "../http/authentication.ts";
@@ -21,7 +21,7 @@ export interface PriorityLevel {
 export interface FlowSchema {
   readonly name: string;
   readonly level: PriorityLevel;
-  /** What makes one flow of it different from another. */
+  /** The attribute that separates its flows. */
   readonly distinguishes: "user" | "namespace" | undefined;
   readonly matches: (user: User, attributes: Attributes) => boolean;
 }
@@ -134,7 +134,7 @@ export const flowSchemas: readonly FlowSchema[] = [
   },
 ];
 
-/** For who belongs nowhere. */
+/** For requests that match no other schema. */
 export const catchAllSchema: FlowSchema = {
   name: "catch-all",
   level: catchAll,

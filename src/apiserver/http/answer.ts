@@ -1,10 +1,10 @@
-// Answers: one body in the media type the client accepts, a Status for every refusal, and a writer
-// that sends the headers of a watch only once the watch is sure to start.
+// Answers: one body in a media type that the client accepts, a Status for every refusal, and a
+// writer that sends the headers of a watch only when the watch is certain to start.
 import { stringify, type Tags } from "yaml";
 import type { BodyWriter, Headers, ServerExchange } from "../../environment/network.ts";
-import { ApiError } from "../api-error.ts";
+import { ApiError, OverloadError } from "../api-error.ts";
 import { negotiateRefusal } from "../decode/negotiate.ts";
-import { OverloadError } from "../flow/overload-error.ts";
+import { StorageTimeoutError, StorageUnavailableError } from "../storage/storage.ts";
 import { type AnswerForm, plainForm } from "../tables/answer-form.ts";
 
 /** As real servers indent. */
@@ -68,7 +68,7 @@ export function errorAnswer(error: ApiError, accept: string | undefined): Answer
   return seconds === undefined ? answer : { ...answer, headers: retry };
 }
 
-/** What a client sees of a mistake in the server itself. */
+/** The answer to a request that failed because of a bug in the server. */
 export function internalError(error: unknown): ApiError {
   const message = error instanceof Error ? error.message : String(error);
   return new ApiError(500, "InternalError", `Internal error occurred: ${message}`, {
@@ -139,5 +139,34 @@ export class DeferredWriter implements BodyWriter {
   #start(): BodyWriter {
     this.#writer ??= this.#exchange.respond(200, this.#headers);
     return this.#writer;
+  }
+}
+
+/**
+ * The refusal when the storage does not answer, with the messages and codes of kube-apiserver 1.36
+ * with its etcd killed or stopped. The write may have happened. Undefined for errors of other
+ * origin.
+ */
+export function storageRefusal(error: unknown): ApiError | undefined {
+  if (error instanceof StorageTimeoutError) {
+    const within =
+      error.during === "write"
+        ? "within requested timeout - context deadline exceeded"
+        : "within the allotted timeout";
+    return new ApiError(504, "Timeout", `Timeout: request did not complete ${within}`, {});
+  }
+  return error instanceof StorageUnavailableError ? new UnknownReasonError(error) : undefined;
+}
+
+/** An error that the real server has no reason for: its text, and 500. */
+class UnknownReasonError extends ApiError {
+  constructor(cause: Error) {
+    super(500, "", cause.message);
+    this.cause = cause;
+  }
+
+  override toStatus(): object {
+    const { reason: _none, ...status } = { reason: "", ...super.toStatus() };
+    return status;
   }
 }

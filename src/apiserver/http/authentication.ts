@@ -1,12 +1,12 @@
-// Who is asking. Everybody who is known belongs to system:authenticated, everybody else is
-// system:anonymous, where the server lets such people in at all.
+// The user of a request. An authenticated user is in the group system:authenticated. Any other is
+// system:anonymous, if the server allows anonymous requests.
 import type { TokenKey } from "../../components/service-account-tokens.ts";
 
 export interface User {
   readonly name: string;
   readonly uid?: string;
   readonly groups: readonly string[];
-  /** What else the authenticator knows, by key: which credential it was, from which pod. */
+  /** More facts from the authenticator, by key: the credential, the pod. */
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
@@ -19,7 +19,7 @@ export interface Authentication {
   readonly issuer?: string;
 }
 
-/** May do everything, whatever the roles say. */
+/** Its members may do everything, without any role. */
 export const mastersGroup = "system:masters";
 export const authenticatedGroup = "system:authenticated";
 export const unauthenticatedGroup = "system:unauthenticated";
@@ -43,7 +43,7 @@ export function asAuthenticated(user: User): User {
   return isMember ? user : { ...user, groups: [...user.groups, authenticatedGroup] };
 }
 
-/** As reviews and the audit log show it: without what it does not have. */
+/** As in reviews and the audit log: without empty fields. */
 export function userInfo({ name, uid, groups, extra }: User): object {
   return {
     username: name,
@@ -51,4 +51,26 @@ export function userInfo({ name, uid, groups, extra }: User): object {
     ...(groups.length === 0 ? {} : { groups }),
     ...(extra === undefined || Object.keys(extra).length === 0 ? {} : { extra }),
   };
+}
+
+/** User names of ServiceAccounts begin with it: `system:serviceaccount:default:builder`. */
+const serviceAccountPrefix = "system:serviceaccount:";
+
+export const allServiceAccountsGroup = "system:serviceaccounts";
+
+export function serviceAccountName(namespace: string, name: string): string {
+  return `${serviceAccountPrefix}${namespace}:${name}`;
+}
+
+export function serviceAccountGroups(namespace: string): readonly string[] {
+  return [allServiceAccountsGroup, `${allServiceAccountsGroup}:${namespace}`];
+}
+
+/** Undefined when the user is no ServiceAccount. */
+export function serviceAccountOf(
+  user: string,
+): { readonly namespace: string; readonly name: string } | undefined {
+  if (!user.startsWith(serviceAccountPrefix)) return undefined;
+  const [namespace = "", name = "", ...more] = user.slice(serviceAccountPrefix.length).split(":");
+  return namespace === "" || name === "" || more.length > 0 ? undefined : { namespace, name };
 }

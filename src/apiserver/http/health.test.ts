@@ -31,7 +31,7 @@ async function asked({ call, simulation }: ApiWorld, method: string, path: strin
 }
 
 describe("with an etcd that answers", () => {
-  it("health is ok, and says of what when asked", () =>
+  it("health is ok, with each check on request", () =>
     onEtcd(async (world) => {
       const ok = { status: 200, body: "ok", seconds: 0 };
       for (const path of [
@@ -55,7 +55,7 @@ describe("with an etcd that answers", () => {
 });
 
 describe("with an etcd that is away", () => {
-  it("health says so, to the public without a reason", () =>
+  it("health fails, without a reason for anonymous clients", () =>
     onEtcd(async (world, etcd) => {
       await etcd.stop();
       expect(await asked(world, "GET", "/readyz")).toEqual({

@@ -1,5 +1,5 @@
-// /healthz, /livez and /readyz: "ok", or each check with its verdict. Why a check failed is told only
-// to those who may ask for that check by name, as in the real server.
+// /healthz, /livez and /readyz: "ok", or each check with its result. The reason of a failure is
+// sent only to clients that ask for that check by name, as in the real server.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Storage } from "../storage/storage.ts";
 import { type Answer, textAnswer } from "./answer.ts";
@@ -14,7 +14,7 @@ const checksOf: ReadonlyMap<string, readonly string[]> = new Map([
 /** At most one question to the storage in half its timeout of 2 s; k8s.io/apiserver's etcd3.go. */
 const askEveryMs = 1_000;
 
-/** Clients are not to guess at the type, as the real server tells them for this one answer. */
+/** The real server sends this header, against guessing of the type, with this one answer. */
 const asItStands = { "x-content-type-options": "nosniff" };
 
 export class Health {
@@ -27,7 +27,7 @@ export class Health {
     this.#storage = options.storage;
   }
 
-  /** Whether anybody may ask this path, known or not. */
+  /** Paths that need no authentication. */
   static isPublic(path: string): boolean {
     return checksOf.has(path.slice(1));
   }

@@ -4,12 +4,11 @@ import { exposition } from "../../components/exposition.ts";
 import type { Headers } from "../../environment/network.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { OpenApi } from "../openapi/openapi.ts";
-import { aggregatedDiscovery } from "./aggregated-discovery.ts";
 import { type Answer, jsonAnswer, textAnswer } from "./answer.ts";
-import { discoveryDocument } from "./discovery.ts";
+import { aggregatedDiscovery, discoveryDocument } from "./discovery.ts";
 import { methodNotAllowed, notFoundPath, type OtherRoute } from "./route.ts";
 
-/** What anybody may read, as real servers let anybody, beside health. */
+/** Answers that need no authentication, beside health, as on real servers. */
 export function publicAnswer(path: string, gitVersion: string): Answer | undefined {
   const isVersion = withoutSlash(path) === "/version";
   return isVersion ? jsonAnswer(200, versionDocument(gitVersion)) : undefined;
@@ -55,13 +54,13 @@ function isBelow(path: string, { group }: ResourceKind): boolean {
   return path === root || path.startsWith(`${root}/`);
 }
 
-/** What no part of the server knows is answered by its HTTP library alone. */
+/** An unknown path is answered by the server's HTTP library alone. */
 function noSuchPage(): Answer {
   const headers = { "x-content-type-options": "nosniff" };
   return { ...textAnswer(404, "404 page not found\n"), headers };
 }
 
-/** Discovery in the form the client asks for: each group for itself, or all at once. */
+/** Discovery in the form that the client accepts: group by group, or all at once. */
 function discoveryAnswer(
   path: string,
   accept: string | undefined,
@@ -75,7 +74,7 @@ function discoveryAnswer(
   return document === undefined ? undefined : jsonAnswer(200, document);
 }
 
-/** The first 1.x that tells which version it emulates. */
+/** The first 1.x that reports the version it emulates. */
 const emulationMinor = 34;
 
 function emulation(major: string, minor: string): object {

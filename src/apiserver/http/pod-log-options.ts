@@ -1,4 +1,5 @@
-// Query parameters of `GET …/pods/NAME/log`: validation, and the request for the part that has the lines.
+// Query parameters of `GET …/pods/NAME/log`: validation, and the request for the part that has the
+// lines.
 import type { PodLogRequest } from "../../components/pod-logs.ts";
 import { badRequest } from "../decode/body.ts";
 import { timeLayout, timeProblem } from "../decode/go-time.ts";

@@ -1,5 +1,5 @@
-// What a request has to pass before it is looked at, where access is controlled: as whom it acts, a
-// seat among those at work, and whether it is allowed. Who is refused learns nothing of what there is.
+// Impersonation, priority and fairness, and authorization, in this order, for servers that control
+// access. A refused client does not learn which objects exist.
 import type { Headers, IncomingRequest } from "../../environment/network.ts";
 import type { AccessControl } from "../access/access-control.ts";
 import { type Access, type Attributes, attributesOf } from "../access/attributes.ts";
@@ -18,9 +18,9 @@ export interface RequestGateOptions {
 export interface GatedRequest {
   readonly request: IncomingRequest;
   readonly record: RequestRecord;
-  /** The error is told only to those who may ask. */
+  /** An error is sent only to clients that are authorized for the path. */
   readonly route: Route | ApiError;
-  /** For the answer, whatever it will be. */
+  /** For the answer, also if it is an error. */
   addHeaders(headers: Headers): void;
 }
 
@@ -30,7 +30,7 @@ export interface Passage {
   readonly release: () => void;
 }
 
-/** So that no browser takes a name in the refusal for a page. */
+/** Keeps browsers from reading a name in the refusal as HTML. */
 const refusalHeaders: Headers = { "x-content-type-options": "nosniff" };
 
 export class RequestGate {
@@ -42,25 +42,25 @@ export class RequestGate {
     this.#flow = flow;
   }
 
-  /** Nothing is checked but who asks. */
+  /** Only authentication is checked. */
   get isOpen(): boolean {
     return this.#flow === undefined && !this.#access.isGuarded;
   }
 
-  /** What is known of a request before anybody is known: its id, and what it asks for. */
+  /** Notes the id and the attributes of a request before it is authenticated. */
   receive({ request, record, addHeaders }: Omit<GatedRequest, "route">): void {
     if (this.isOpen) return;
     this.#describe(record, request);
     addHeaders({ "audit-id": record.auditId });
   }
 
-  /** Throws 403 and 429. What it gives is released when the request is over. */
+  /** Throws 403 and 429. The passage is released when the request is over. */
   async pass(gated: GatedRequest, requestor: User): Promise<Passage> {
     const { request, record, route } = gated;
     const attributes = record.attributes ?? this.#describe(record, request);
     const user = this.#actingUser(gated, requestor, attributes);
     const isWatch = attributes.verb === "watch";
-    // A log goes on for as long as its reader likes, and holds no seat.
+    // A log stream may run for any time, so it holds no seat.
     const isExempt = !isWatch && "type" in route && isLongRunning(route);
     const release = isExempt ? noSeat : await this.#enter(gated, { user, attributes });
     try {
@@ -100,5 +100,5 @@ export class RequestGate {
 }
 
 function noSeat(): void {
-  // There was none to leave.
+  // The request holds no seat.
 }

@@ -1,42 +1,44 @@
-// One request on a resource: reads its options, makes its RequestContext, runs the verb and returns the
-// answer. Watches and logs stream, so they write their own answer.
-
+// One request on a resource: reads its options, makes its RequestContext, runs the verb and returns
+// the answer. Watches and logs stream, so they write their own answer.
 import type { PodLogs } from "../../components/pod-logs.ts";
-import type { ServerExchange } from "../../environment/network.ts";
+import type { IncomingRequest, ServerExchange } from "../../environment/network.ts";
 import type { AccessControl } from "../access/access-control.ts";
 import { tokenRequestKind } from "../access/token-request.ts";
 import { ApiError } from "../api-error.ts";
 import { applyConfiguration, applyMediaType } from "../apply/apply-request.ts";
 import type { FieldTracking } from "../apply/field-tracking.ts";
-import { mediaType, readBody } from "../decode/body.ts";
-import type { ExpectedKind } from "../decode/request-object.ts";
+import { mediaType, parseDocumentBody, readBody } from "../decode/body.ts";
+import {
+  type DecodedObject,
+  decodeDocument,
+  type ExpectedKind,
+  type FieldValidation,
+} from "../decode/request-object.ts";
 import { copyJson, type JsonObject } from "../kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
-import { encodeList } from "../listwatch/list-body.ts";
+import { encodeList } from "../listwatch/encoded-object.ts";
 import { notFound } from "../listwatch/refusals.ts";
 import { readPatch } from "../patch/patch-request.ts";
 import { type AnswerForm, answerForm } from "../tables/answer-form.ts";
-import { asKubeObject } from "../verbs/api-object.ts";
+import { asKubeObject, checkNameInBody, successStatus } from "../verbs/api-object.ts";
 import type { Backend, Target } from "../verbs/backend.ts";
 import { bindingKind, bindPod } from "../verbs/bind.ts";
 import { createObject } from "../verbs/create.ts";
-import { deleteObject } from "../verbs/delete.ts";
+import { type DeleteOptions, deleteObject, readDeleteOptions } from "../verbs/delete.ts";
 import { evictionKind, evictPod } from "../verbs/evict.ts";
 import { readListRequest, readSelectors, readWatchRequest } from "../verbs/read-options.ts";
 import type { RequestContext } from "../verbs/request-context.ts";
 import { scaleKind, shownScale, updateScale } from "../verbs/scale.ts";
-import { checkNameInBody, successStatus } from "../verbs/status-answer.ts";
 import { updateObject } from "../verbs/update.ts";
 import { type Answer, DeferredWriter, encodedAnswer, jsonAnswer, withWarnings } from "./answer.ts";
 import type { User } from "./authentication.ts";
 import { checkPodLogOptions, readPodLogRequest } from "./pod-log-options.ts";
-import { decodeBody, decodeDeleteOptions } from "./request-body.ts";
+import type { RequestNotes } from "./request-record.ts";
 import type { ResourceRoute } from "./route.ts";
-import type { RequestNotes } from "./served-request.ts";
 import { managerFromUserAgent, readWriteOptions, type WriteOptions } from "./write-options.ts";
 
-export interface ResourceCall {
+interface ResourceCall {
   readonly route: ResourceRoute;
   readonly exchange: ServerExchange;
   readonly user: User;
@@ -50,7 +52,7 @@ interface ServedCall extends ResourceCall {
   readonly form: AnswerForm;
 }
 
-export interface ResourceHandlerOptions {
+interface ResourceHandlerOptions {
   readonly backend: Backend;
   readonly podLogs: PodLogs;
   readonly access: AccessControl;
@@ -324,4 +326,34 @@ async function ignoreNotFound(deletion: Promise<unknown>): Promise<void> {
 /** A peer is named with its port. */
 function hostOf(peer: string): string {
   return peer.slice(0, peer.lastIndexOf(":"));
+}
+
+/** The object in the body, of the expected kind. */
+async function decodeBody(
+  request: IncomingRequest,
+  expected: ExpectedKind,
+  validation: FieldValidation,
+): Promise<DecodedObject> {
+  const body = await readBody(request);
+  const document = parseDocumentBody(body, mediaType(request.headers), expected);
+  return decodeDocument(document, expected, validation);
+}
+
+/** Clients put the group and version of the deleted resource here. */
+const deleteOptionsKind: ExpectedKind = {
+  kind: "DeleteOptions",
+  apiVersion: "",
+  schema: "meta.v1.DeleteOptions",
+};
+
+async function decodeDeleteOptions(
+  request: IncomingRequest,
+  query: URLSearchParams,
+): Promise<DeleteOptions> {
+  const body = await readBody(request);
+  if (body.byteLength === 0) {
+    return readDeleteOptions(undefined, query);
+  }
+  const document = parseDocumentBody(body, mediaType(request.headers), deleteOptionsKind);
+  return readDeleteOptions(decodeDocument(document, deleteOptionsKind, "Ignore").value, query);
 }

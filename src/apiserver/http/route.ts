@@ -1,5 +1,5 @@
-// What a request's method and path ask for: a verb on a resource, or some other path. Unknown
-// resources are 404 and impossible methods 405, before anything else is looked at.
+// A request's method and path: a verb on a resource, or some other path. Unknown resources are 404
+// and impossible methods 405, before anything else is checked.
 import { ApiError } from "../api-error.ts";
 import { pathSegmentName } from "../kinds/names.ts";
 import type { ResourceKind, Subresource } from "../kinds/resource-kind.ts";
@@ -169,7 +169,7 @@ function verbOf(
   return verb === "list" && isTrue(query.get("watch")) ? "watch" : verb;
 }
 
-/** Whatever is given counts as yes, except what clearly says no. */
+/** Any value counts as true, except those that Go reads as false. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }

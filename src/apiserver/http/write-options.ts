@@ -1,5 +1,6 @@
-// The query of a create, update or patch: field manager, dry run, field validation and force. One 422
-// lists every parameter that is wrong, in the order of k8s.io/apimachinery's ValidateCreateOptions.
+// The query of a create, update or patch: field manager, dry run, field validation and force. One
+// 422 lists every parameter that is wrong, in the order of k8s.io/apimachinery's
+// ValidateCreateOptions.
 import { type FieldValidation, fieldValidations } from "../decode/request-object.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 
@@ -82,7 +83,9 @@ export function managerFromUserAgent(userAgent: string): string {
   return name;
 }
 
-/** As in Go's unicode.IsPrint: letters, marks, numbers, punctuation, symbols and the plain space. */
+/**
+ * As in Go's unicode.IsPrint: letters, marks, numbers, punctuation, symbols and the plain space.
+ */
 function isPrintable(character: string): boolean {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character);
 }

@@ -57,7 +57,7 @@ describe("a request that took long leaves a trace in the log", () => {
     `);
   });
 
-  test("of 1.17, with who asked", async () => {
+  test("of 1.17, with the client", async () => {
     const put = async (call: ApiWorld["call"]): Promise<void> => {
       await call("POST", pods, pod);
     };

@@ -1,14 +1,18 @@
-// What an API server writes into its own log about requests: a trace of each that took long, and at
-// higher verbosity a line for each (k8s.io/apiserver/pkg/server/httplog).
+// The lines about requests in the log of an API server: a trace of each slow request and, at higher
+// verbosity, a line for each request (k8s.io/apiserver/pkg/server/httplog).
 
 import { type Klog, structured } from "../../components/klog.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import { goDuration } from "../../environment/go-duration.ts";
 import { type Random, randomInt } from "../../environment/random.ts";
 import type { PeerAddresses } from "../audit/peer-addresses.ts";
-import { isLongRunning } from "../http/request-record.ts";
+import {
+  isLongRunning,
+  type RequestObserver,
+  type RequestOutcome,
+  type ServedRequest,
+} from "../http/request-record.ts";
 import type { ResourceRoute } from "../http/route.ts";
-import type { RequestObserver, RequestOutcome, ServedRequest } from "../http/served-request.ts";
 import { type TraceForm, traceText, traceThresholdMs } from "./request-trace.ts";
 
 export interface RequestLinesForm {

@@ -1,7 +1,7 @@
-// The trace that an API server writes into its log when a request took long. What it is slow at in
-// the lab stands for the storage, so that is the step that took the time. Three layouts have been
-// in use (k8s.io/apiserver/pkg/util/trace, since 1.14 k8s.io/utils/trace); continuation lines have
-// no header of their own.
+// The trace of a slow request in the log of an API server. In the lab a request is slow because of
+// an injected delay, which stands for the storage, so the trace has the time in that step. There
+// have been three layouts (k8s.io/apiserver/pkg/util/trace, since 1.14 k8s.io/utils/trace);
+// continuation lines have no header.
 import type { WallMs } from "../../environment/clock.ts";
 import { goDuration } from "../../environment/go-duration.ts";
 import type { ResourceRoute } from "../http/route.ts";
@@ -26,7 +26,7 @@ export interface TracedRequest {
   readonly elapsedMs: number;
   /** Of a list. */
   readonly items: number;
-  /** Of what was sent, in bytes. */
+  /** The size of the body, in bytes. */
   readonly length: number;
   readonly number: number;
 }
@@ -68,7 +68,9 @@ interface Step {
   readonly atMs: number;
 }
 
-/** In handlers/{get,create,update,delete,patch}.go of each version; steps of its body are left out. */
+/**
+ * In handlers/{get,create,update,delete,patch}.go of each version; steps of its body are left out.
+ */
 function stepsOf(request: TracedRequest, { layout }: TraceForm): readonly Step[] {
   const { verb, elapsedMs, items, length } = request;
   const before = (text: string): Step => ({ text, atMs: 0 });

@@ -1,12 +1,28 @@
 // EndpointSlices: a bounded part of a service's endpoints, of one address family. Loopback
 // addresses, which the real server refuses, are allowed: the lab's pods live there.
-
 import { isIp, isIpv4, isIpv6 } from "../../environment/ip-address.ts";
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
+import {
+  ageColumn,
+  ageOf,
+  type KindColumns,
+  listText,
+  nameColumn,
+  nameOf,
+  textColumn,
+} from "../tables/columns.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import { type JsonObject, listAt, objectsAt, textAt, textsAt } from "./fields.ts";
-import { invalidIpMessage } from "./ip-messages.ts";
+import {
+  type JsonObject,
+  listAt,
+  numberAt,
+  objectsAt,
+  textAt,
+  textsAt,
+  valueAt,
+} from "./fields.ts";
+import { invalidIpMessage, validateEndpointIp } from "./ip-rules.ts";
 import { dnsLabel, dnsSubdomain, domainName, labelValue, qualifiedName } from "./names.ts";
 import { validateImmutable } from "./object-meta.ts";
 import {
@@ -15,7 +31,24 @@ import {
   defineKind,
   startGeneration,
 } from "./resource-kind.ts";
-import { validateEndpointIp } from "./special-addresses.ts";
+
+const endpointSliceColumns: KindColumns = {
+  columns: [
+    nameColumn,
+    textColumn("AddressType", "What its addresses are: IPv4, IPv6 or names."),
+    textColumn("Ports", "The ports of each of its endpoints."),
+    textColumn("Endpoints", "The addresses of its endpoints, ready or not."),
+    ageColumn,
+  ],
+  cells: (slice, now) => [
+    nameOf(slice),
+    textAt(slice, "addressType"),
+    listText(objectsAt(slice, "ports").map(slicePortText)) || "<unset>",
+    listText(objectsAt(slice, "endpoints").flatMap((endpoint) => textsAt(endpoint, "addresses"))) ||
+      "<unset>",
+    ageOf(slice, now),
+  ],
+};
 
 /** Bounds of one slice, as in Kubernetes. */
 const maxEndpoints = 1000;
@@ -34,6 +67,7 @@ export const endpointSliceKind = defineKind({
   resource: "endpointslices",
   namespaced: true,
   schema: "discovery.v1.EndpointSlice",
+  columns: endpointSliceColumns,
   setDefaults(slice) {
     for (const port of objectsAt(slice, "ports")) {
       port["name"] ??= "";
@@ -179,4 +213,11 @@ function validatePorts(ports: readonly JsonObject[], errors: FieldErrors): void 
       errors.invalidForEach(`ports[${index}].appProtocol`, appProtocol, qualifiedName(appProtocol));
     }
   }
+}
+
+/** The name stands for a number that is open; it may be empty, which is not the same as absent. */
+function slicePortText(port: JsonObject): string {
+  const number = numberAt(port, "port");
+  if (number !== undefined) return String(number);
+  return valueAt(port, "name") === undefined ? "*" : textAt(port, "name");
 }

@@ -1,14 +1,35 @@
 // Endpoints: the old, one-object form of a service's addresses. Loopback addresses, which the real
 // server refuses, are allowed: the lab's pods live there.
-
 import { isIp } from "../../environment/ip-address.ts";
 import type { KubeObject } from "../kube-object.ts";
+import {
+  ageColumn,
+  ageOf,
+  type KindColumns,
+  listText,
+  nameColumn,
+  nameOf,
+  none,
+  textColumn,
+} from "../tables/columns.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import { type JsonObject, numberAt, objectsAt, setDefaults, textAt } from "./fields.ts";
-import { invalidIpMessage } from "./ip-messages.ts";
+import { invalidIpMessage, validateEndpointIp } from "./ip-rules.ts";
 import { dnsLabel, dnsSubdomain, qualifiedName } from "./names.ts";
 import { defineKind } from "./resource-kind.ts";
-import { validateEndpointIp } from "./special-addresses.ts";
+
+const endpointsColumns: KindColumns = {
+  columns: [
+    nameColumn,
+    textColumn("Endpoints", "The ready addresses with their ports."),
+    ageColumn,
+  ],
+  cells: (endpoints, now) => [
+    nameOf(endpoints),
+    objectsAt(endpoints, "subsets").length === 0 ? none : listText(readyAddresses(endpoints)),
+    ageOf(endpoints, now),
+  ],
+};
 
 export const endpointsKind = defineKind({
   kind: "Endpoints",
@@ -17,6 +38,7 @@ export const endpointsKind = defineKind({
   shortNames: ["ep"],
   namespaced: true,
   schema: "core.v1.Endpoints",
+  columns: endpointsColumns,
   prefix: "/registry/services/endpoints/",
   createOnUpdate: true,
   deprecation: {
@@ -90,4 +112,16 @@ function validatePorts(ports: readonly JsonObject[], path: string, errors: Field
       errors.invalidForEach(`${at}.appProtocol`, protocol, qualifiedName(protocol));
     }
   }
+}
+
+/** Those without a port are shown as they are. */
+function readyAddresses(endpoints: JsonObject): readonly string[] {
+  return objectsAt(endpoints, "subsets").flatMap((subset) => {
+    const addresses = objectsAt(subset, "addresses").map((address) => textAt(address, "ip"));
+    const ports = objectsAt(subset, "ports");
+    if (ports.length === 0) return addresses;
+    return ports.flatMap((port) =>
+      addresses.map((ip) => `${ip.includes(":") ? `[${ip}]` : ip}:${numberAt(port, "port") ?? 0}`),
+    );
+  });
 }

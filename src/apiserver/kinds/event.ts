@@ -1,13 +1,52 @@
-// Events, which two groups serve: the core group in its old form, in which they are stored, and
-// events.k8s.io, whose names are others and whose rules are stricter. Both show the same objects.
+// Events. Two groups serve the same objects: the core group in its old form, in which they are
+// stored, and events.k8s.io, with other field names and stricter rules.
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import { conform } from "../decode/conform.ts";
 import type { KubeObject } from "../kube-object.ts";
+import { type KindColumns, nameColumn, nameOf, textColumn, wideColumn } from "../tables/columns.ts";
+import { ageAt } from "../tables/human-duration.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import { isJsonObject, type JsonObject, numberAt, textAt } from "./fields.ts";
+import { isJsonObject, type JsonObject, numberAt, objectAt, textAt } from "./fields.ts";
 import { pathSegmentName, qualifiedName } from "./names.ts";
 import { validateImmutable } from "./object-meta.ts";
 import { defineKind } from "./resource-kind.ts";
+
+const eventColumns: KindColumns = {
+  columns: [
+    textColumn("Last Seen", "Time since it was last seen."),
+    textColumn("Type", "Normal or Warning."),
+    textColumn("Reason", "Why it happened, in one word."),
+    textColumn("Object", "What it happened to."),
+    wideColumn("Subobject", "Which part of the object it is about."),
+    wideColumn("Source", "The component that reports it."),
+    textColumn("Message", "What happened."),
+    wideColumn("First Seen", "Time since it was first seen."),
+    wideColumn("Count", "How often it was seen."),
+    { ...nameColumn, priority: 1 },
+  ],
+  cells(event, now) {
+    const { about, source, message, first, last, count } = fieldsOf(event);
+    const began = ageAt(first || textAt(event, "eventTime"), now);
+    const series = objectAt(event, "series");
+    const name = textAt(about, "name");
+    return [
+      series === undefined
+        ? last === ""
+          ? began
+          : ageAt(last, now)
+        : ageAt(textAt(series, "lastObservedTime"), now),
+      textAt(event, "type"),
+      textAt(event, "reason"),
+      textAt(about, "kind").toLowerCase() + (name === "" ? "" : `/${name}`),
+      textAt(about, "fieldPath"),
+      sourceText(event, source),
+      message.trim(),
+      began,
+      series === undefined ? count || 1 : (numberAt(series, "count") ?? 0),
+      nameOf(event),
+    ];
+  },
+};
 
 const referenceFields = [
   "kind",
@@ -25,6 +64,7 @@ export const coreEventKind = defineKind({
   shortNames: ["ev"],
   namespaced: true,
   schema: "core.v1.Event",
+  columns: eventColumns,
   nameRule: pathSegmentName,
   createOnUpdate: true,
   selectableFields: {
@@ -46,6 +86,7 @@ export const eventKind = defineKind({
   shortNames: ["ev"],
   namespaced: true,
   schema: "events.v1.Event",
+  columns: eventColumns,
   prefix: coreEventKind.prefix,
   createOnUpdate: true,
   selectableFields: {
@@ -149,7 +190,7 @@ function requireShort(event: KubeObject, field: string, errors: FieldErrors): vo
   }
 }
 
-/** What a creator through events.k8s.io may not leave out, and what only the old form may have. */
+/** Required fields of a new Event in events.k8s.io, and fields that only the core form has. */
 function validateNewEvent(event: KubeObject, errors: FieldErrors): void {
   validateSeries(event, errors);
   if (textAt(event, "eventTime") === "") {
@@ -212,4 +253,41 @@ function validateSeries(event: KubeObject, errors: FieldErrors): void {
   if (textAt(series, "lastObservedTime") === "") {
     errors.required("series.lastObservedTime");
   }
+}
+
+interface EventFields {
+  readonly about: JsonObject | undefined;
+  readonly source: JsonObject | undefined;
+  readonly message: string;
+  readonly first: string;
+  readonly last: string;
+  readonly count: number;
+}
+
+function fieldsOf(event: JsonObject): EventFields {
+  if (textAt(event, "apiVersion") !== "events.k8s.io/v1") {
+    return {
+      about: objectAt(event, "involvedObject"),
+      source: objectAt(event, "source"),
+      message: textAt(event, "message"),
+      first: textAt(event, "firstTimestamp"),
+      last: textAt(event, "lastTimestamp"),
+      count: numberAt(event, "count") ?? 0,
+    };
+  }
+  return {
+    about: objectAt(event, "regarding"),
+    source: objectAt(event, "deprecatedSource"),
+    message: textAt(event, "note"),
+    first: textAt(event, "deprecatedFirstTimestamp"),
+    last: textAt(event, "deprecatedLastTimestamp"),
+    count: numberAt(event, "deprecatedCount") ?? 0,
+  };
+}
+
+function sourceText(event: JsonObject, source: JsonObject | undefined): string {
+  const reporter = textAt(event, "reportingComponent") || textAt(event, "reportingController");
+  const component = textAt(source, "component") || reporter;
+  const instance = textAt(source, "host") || textAt(event, "reportingInstance");
+  return instance === "" ? component : `${component}, ${instance}`;
 }

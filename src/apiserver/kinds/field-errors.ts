@@ -1,5 +1,5 @@
-// What is wrong with an object, field by field, worded as Kubernetes words it, and the one `Status`
-// that says all of it. Validation collects everything before it refuses.
+// The problems of an object, field by field, in the words of Kubernetes, and the one `Status` with
+// all of them. Validation collects every problem before it refuses.
 import { ApiError, type StatusCause } from "../api-error.ts";
 
 type FieldErrorReason =
@@ -20,7 +20,7 @@ export class FieldErrors {
     return this.#causes;
   }
 
-  /** Takes over what was found elsewhere; `prefix` goes before the path of each. */
+  /** Adds problems found elsewhere; `prefix` goes before the path of each. */
   include(causes: readonly StatusCause[], prefix = ""): void {
     for (const cause of causes) {
       this.#causes.push({ ...cause, field: `${prefix}${cause.field ?? ""}` });
@@ -40,7 +40,7 @@ export class FieldErrors {
     this.#add("FieldValueInvalid", field, withDetail("Invalid value", detail));
   }
 
-  /** A value of another JSON type than the schema has: what checks of its content would skip. */
+  /** A value whose JSON type is not that of the schema; checks of its content would skip it. */
   typeInvalid(field: string, value: unknown, detail: string): void {
     this.#add("FieldValueTypeInvalid", field, `Invalid value: ${goJson(value)}: ${detail}`);
   }
@@ -127,7 +127,7 @@ export class FieldErrors {
 
 const maxPort = 65_535;
 
-/** What Go's encoder writes otherwise than JavaScript's, so that HTML can hold it. */
+/** Characters that Go's encoder escapes and JavaScript's does not, so that HTML can hold them. */
 const escapes: Readonly<Record<string, string>> = {
   "<": "\\u003c",
   ">": "\\u003e",
@@ -136,7 +136,7 @@ const escapes: Readonly<Record<string, string>> = {
   "\u2029": "\\u2029",
 };
 
-/** A text is quoted; whatever has parts is shown as Go encodes it. */
+/** A text is quoted; any other value is shown as Go encodes it. */
 function goJson(value: unknown): string {
   const json = JSON.stringify(value);
   if (typeof value !== "object" || value === null) return json;

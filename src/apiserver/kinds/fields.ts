@@ -9,7 +9,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 /**
  * Sets a field whose name a client chose. Assigning to `__proto__`, a key like any other in JSON,
- * would change what the object inherits instead.
+ * would change its prototype instead.
  */
 export function setField(object: JsonObject, field: string, value: unknown): void {
   if (field === "__proto__") {
@@ -20,7 +20,7 @@ export function setField(object: JsonObject, field: string, value: unknown): voi
   }
 }
 
-/** The object's own field: not what every object inherits, such as `constructor`. */
+/** The object's own field, without inherited ones such as `constructor`. */
 export function ownField(object: JsonObject, field: string): unknown {
   return Object.hasOwn(object, field) ? object[field] : undefined;
 }

@@ -1,7 +1,17 @@
-// Ingresses.
-
+// Ingresses: HTTP routes by host and path to services.
 import { isIp } from "../../environment/ip-address.ts";
 import type { KubeObject } from "../kube-object.ts";
+import {
+  ageColumn,
+  ageOf,
+  balancerAddresses,
+  type KindColumns,
+  nameColumn,
+  namedMax,
+  nameOf,
+  none,
+  textColumn,
+} from "../tables/columns.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import {
   type JsonObject,
@@ -13,7 +23,8 @@ import {
   textsAt,
   valueAt,
 } from "./fields.ts";
-import { invalidIpMessage } from "./ip-messages.ts";
+import { validateTypedReference } from "./ingress-class.ts";
+import { invalidIpMessage } from "./ip-rules.ts";
 import { dnsLabel, dnsSubdomain, portName, wildcardSubdomain } from "./names.ts";
 import {
   bumpGenerationIfChanged,
@@ -22,7 +33,25 @@ import {
   keepStatus,
   startGeneration,
 } from "./resource-kind.ts";
-import { validateTypedReference } from "./typed-reference.ts";
+
+const ingressColumns: KindColumns = {
+  columns: [
+    nameColumn,
+    textColumn("Class", "The ingress class it belongs to."),
+    textColumn("Hosts", "The hosts its rules are for."),
+    textColumn("Address", "Where it can be reached."),
+    textColumn("Ports", "The ports it opens."),
+    ageColumn,
+  ],
+  cells: (ingress, now) => [
+    nameOf(ingress),
+    textAt(ingress, "spec", "ingressClassName") || none,
+    hostsText(ingress),
+    balancerAddresses(ingress),
+    objectsAt(ingress, "spec", "tls").length > 0 ? "80, 443" : "80",
+    ageOf(ingress, now),
+  ],
+};
 
 const classAnnotation = "kubernetes.io/ingress.class";
 const pathTypes = ["Exact", "ImplementationSpecific", "Prefix"];
@@ -34,6 +63,7 @@ export const ingressKind = defineKind({
   shortNames: ["ing"],
   namespaced: true,
   schema: "networking.v1.Ingress",
+  columns: ingressColumns,
   subresources: ["status"],
   prefix: "/registry/ingress/",
   prepareCreate(ingress) {
@@ -72,7 +102,7 @@ function validateIngress(ingress: KubeObject, errors: FieldErrors): void {
   }
 }
 
-/** The class was an annotation once; a new object may not say two different things. */
+/** The class used to be an annotation; a new object may not have two different classes. */
 function validateClassTwice(ingress: KubeObject, errors: FieldErrors): void {
   const annotation = textMapAt(ingress, "metadata", "annotations")[classAnnotation];
   const className = valueAt(ingress, "spec", "ingressClassName");
@@ -197,4 +227,17 @@ function validateServiceBackend(service: JsonObject, path: string, errors: Field
   } else {
     errors.required(path, "port name or number is required");
   }
+}
+
+/** Counts the rules that are not named, those without a host included. */
+function hostsText(ingress: JsonObject): string {
+  const rules = objectsAt(ingress, "spec", "rules").map((rule) => textAt(rule, "host"));
+  const named: string[] = [];
+  let hasMore = false;
+  for (const host of rules) {
+    hasMore ||= named.length === namedMax;
+    if (!hasMore && host !== "") named.push(host);
+  }
+  if (named.length === 0) return "*";
+  return named.join(",") + (hasMore ? ` + ${rules.length - namedMax} more...` : "");
 }

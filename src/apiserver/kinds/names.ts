@@ -1,5 +1,5 @@
-// The rules for names, keys and label values. Each function returns what is wrong, in the words of
-// Kubernetes, and an empty list when nothing is.
+// The rules for names, keys and label values. Each function returns the problems, in the words of
+// Kubernetes; an empty list means that the name is valid.
 
 /** Lengths from RFC 1123 and RFC 1035, as Kubernetes applies them. */
 const labelMaxLength = 63;
@@ -175,7 +175,7 @@ export function percentage(text: string): readonly string[] {
 interface Rule {
   readonly rule: string;
   readonly examples: readonly string[];
-  /** What the real server calls the units of a length; newer rules say bytes. */
+  /** The unit of a length in the message; newer rules have bytes. */
   readonly unit?: "bytes";
 }
 

@@ -1,5 +1,15 @@
 // Nodes: the kubelet registers them with their first status and then keeps that up to date.
 import type { KubeObject } from "../kube-object.ts";
+import {
+  ageColumn,
+  ageOf,
+  type KindColumns,
+  nameColumn,
+  nameOf,
+  none,
+  textColumn,
+  wideColumn,
+} from "../tables/columns.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import {
   ensureObject,
@@ -8,13 +18,47 @@ import {
   objectsAt,
   setDefaults,
   textAt,
+  textMapAt,
   textsAt,
   valueAt,
 } from "./fields.ts";
-import { invalidCidrMessage, isCidr } from "./ip-messages.ts";
+import { invalidCidrMessage, isCidr } from "./ip-rules.ts";
 import { labelValue, qualifiedName } from "./names.ts";
+import { taintEffects } from "./pod-spec.ts";
 import { defineKind } from "./resource-kind.ts";
-import { taintEffects } from "./scheduling-rules.ts";
+
+const nodeColumns: KindColumns = {
+  columns: [
+    nameColumn,
+    textColumn("Status", "Whether it is ready and takes new pods."),
+    textColumn("Roles", "The roles its labels give it."),
+    ageColumn,
+    textColumn("Version", "The version of its kubelet."),
+    wideColumn("Internal-IP", "Its first address inside the cluster."),
+    wideColumn("External-IP", "Its first address outside the cluster."),
+    wideColumn("OS-Image", "Its operating system."),
+    wideColumn("Kernel-Version", "Its kernel and architecture."),
+    wideColumn("Container-Runtime", "What runs its containers."),
+  ],
+  cells(node, now) {
+    const info = objectAt(node, "status", "nodeInfo");
+    const architecture = textAt(info, "architecture");
+    return [
+      nameOf(node),
+      nodeStatus(node),
+      rolesOf(node).join(",") || none,
+      ageOf(node, now),
+      textAt(info, "kubeletVersion"),
+      addressOf(node, "InternalIP"),
+      addressOf(node, "ExternalIP"),
+      textAt(info, "osImage") || "<unknown>",
+      (textAt(info, "kernelVersion") || "<unknown>") + (architecture && ` (${architecture})`),
+      textAt(info, "containerRuntimeVersion") || "<unknown>",
+    ];
+  },
+};
+
+const rolePrefix = "node-role.kubernetes.io/";
 
 export const nodeKind = defineKind({
   kind: "Node",
@@ -22,6 +66,7 @@ export const nodeKind = defineKind({
   shortNames: ["no"],
   namespaced: false,
   schema: "core.v1.Node",
+  columns: nodeColumns,
   subresources: ["status"],
   prefix: "/registry/minions/",
   selectableFields: {
@@ -98,4 +143,26 @@ function validatePodCidrs(node: KubeObject, errors: FieldErrors): void {
     const detail = "may specify no more than one CIDR for each IP family";
     errors.invalid("spec.podCIDRs", ranges, detail);
   }
+}
+
+function nodeStatus(node: JsonObject): string {
+  const ready = objectsAt(node, "status", "conditions").findLast((one) => one["type"] === "Ready");
+  const status =
+    ready === undefined ? "Unknown" : textAt(ready, "status") === "True" ? "Ready" : "NotReady";
+  const isCordoned = valueAt(node, "spec", "unschedulable") === true;
+  return isCordoned ? `${status},SchedulingDisabled` : status;
+}
+
+function rolesOf(node: JsonObject): readonly string[] {
+  const roles = Object.entries(textMapAt(node, "metadata", "labels")).map(([key, value]) => {
+    if (key.startsWith(rolePrefix)) return key.slice(rolePrefix.length);
+    return key === "kubernetes.io/role" ? value : "";
+  });
+  return [...new Set(roles.filter((role) => role !== ""))].sort();
+}
+
+function addressOf(node: JsonObject, type: string): string {
+  const addresses = objectsAt(node, "status", "addresses");
+  const found = addresses.find((address) => address["type"] === type);
+  return found === undefined ? none : textAt(found, "address");
 }

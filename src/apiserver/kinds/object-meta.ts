@@ -1,10 +1,11 @@
-// The rules of `metadata` that all kinds share: what the server alone sets, what a client may set,
-// and what may never change.
+// The rules of `metadata`, which all kinds share: the fields that only the server sets, those that
+// a client may set, and those that never change.
 import { toTime, type WallMs } from "../../environment/clock.ts";
 import { type Random, randomInt } from "../../environment/random.ts";
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import type { KubeObject, ObjectMeta, OwnerReference } from "../kube-object.ts";
 import type { FieldErrors } from "./field-errors.ts";
+import { type JsonObject, objectsAt, textAt, textMapAt, textsAt } from "./fields.ts";
 import { dnsLabel, labelValue, type NameRule, qualifiedName } from "./names.ts";
 
 /** All annotations of an object together, as in Kubernetes. */
@@ -20,7 +21,7 @@ const suffixAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 export const orphanFinalizer = "orphan";
 export const foregroundFinalizer = "foregroundDeletion";
 
-/** Fills what the server decides when an object is created; the object is the caller's own copy. */
+/** Sets the fields that the server decides at creation; the object is the caller's own copy. */
 export function initializeMeta(object: KubeObject, wall: WallMs, random: Random): void {
   const meta = object.metadata;
   if (meta.name === "" && meta.generateName !== undefined && meta.generateName !== "") {
@@ -33,7 +34,7 @@ export function initializeMeta(object: KubeObject, wall: WallMs, random: Random)
   delete meta.deletionGracePeriodSeconds;
 }
 
-/** Carries over what an update can neither set nor remove. */
+/** Carries over the fields that an update can neither set nor remove. */
 export function inheritMeta(object: KubeObject, current: KubeObject): void {
   const meta = object.metadata;
   const old = current.metadata;
@@ -53,7 +54,7 @@ export function inheritMeta(object: KubeObject, current: KubeObject): void {
   }
 }
 
-/** Sets the deletion timestamp, and what goes with it the first time. */
+/** Sets the deletion timestamp and, the first time, the generation. */
 export function markForDeletion(
   current: KubeObject,
   options: { wall: WallMs; grace: number | undefined; finalizers: readonly string[] },
@@ -97,7 +98,7 @@ export function validateMeta(
   const meta = object.metadata;
   const { generateName: base = "" } = meta;
   if (base !== "") {
-    // The rule for what may follow a dash is left to the whole name.
+    // A trailing dash is allowed here; the whole name is checked later.
     errors.invalidForEach("metadata.generateName", base, rules.name(base.replace(/-$/, "a")));
   }
   if (meta.name === "") {
@@ -161,7 +162,7 @@ export function validateImmutable(
   }
 }
 
-export function generateName(base: string, random: Random): string {
+function generateName(base: string, random: Random): string {
   let name = base.slice(0, generatedBaseMaxLength);
   for (let i = 0; i < suffixLength; i++) {
     name += suffixAlphabet.charAt(randomInt(random, suffixAlphabet.length));
@@ -259,5 +260,55 @@ function validateFinalizers(finalizers: readonly string[], errors: FieldErrors):
       finalizers,
       `finalizer ${orphanFinalizer} and ${foregroundFinalizer} cannot be both set`,
     );
+  }
+}
+
+// Label selectors inside objects, as in Deployments and affinities.
+
+/** True when it selects by at least one label. */
+export function selectsAnything(selector: JsonObject): boolean {
+  return (
+    Object.keys(textMapAt(selector, "matchLabels")).length > 0 ||
+    objectsAt(selector, "matchExpressions").length > 0
+  );
+}
+
+/** True when nothing was wrong. */
+export function validateLabelSelector(
+  selector: JsonObject | undefined,
+  path: string,
+  errors: FieldErrors,
+): boolean {
+  if (selector === undefined) {
+    return true;
+  }
+  const before = errors.causes.length;
+  validateLabels(`${path}.matchLabels`, textMapAt(selector, "matchLabels"), errors);
+  for (const [index, expression] of objectsAt(selector, "matchExpressions").entries()) {
+    validateExpression(expression, `${path}.matchExpressions[${index}]`, errors);
+  }
+  return errors.causes.length === before;
+}
+
+function validateExpression(expression: JsonObject, path: string, errors: FieldErrors): void {
+  const operator = textAt(expression, "operator");
+  const values = textsAt(expression, "values");
+  if (operator === "In" || operator === "NotIn") {
+    if (values.length === 0) {
+      const detail = "must be specified when `operator` is 'In' or 'NotIn'";
+      errors.required(`${path}.values`, detail);
+    }
+  } else if (operator === "Exists" || operator === "DoesNotExist") {
+    if (values.length > 0) {
+      const detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+      errors.forbidden(`${path}.values`, detail);
+    }
+  } else {
+    errors.invalid(`${path}.operator`, operator, "not a valid selector operator");
+  }
+  const key = textAt(expression, "key");
+  errors.invalidForEach(`${path}.key`, key, qualifiedName(key));
+  for (const [index, value] of values.entries()) {
+    errors.invalidForEach(`${path}.values[${index}]`, value, labelValue(value));
   }
 }

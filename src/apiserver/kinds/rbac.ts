@@ -1,6 +1,16 @@
-// The four kinds of role-based access control: what may be done, and who may do it.
+// The four kinds of role-based access control: roles with their rules, and their bindings to
+// subjects.
 import { isDeepStrictEqual } from "node:util";
 import type { KubeObject } from "../kube-object.ts";
+import {
+  ageColumn,
+  ageOf,
+  type KindColumns,
+  nameColumn,
+  nameOf,
+  textColumn,
+  wideColumn,
+} from "../tables/columns.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import {
   isJsonObject,
@@ -13,6 +23,29 @@ import {
 } from "./fields.ts";
 import { dnsSubdomain, pathSegmentName } from "./names.ts";
 import { defineKind } from "./resource-kind.ts";
+
+const roleBindingColumns: KindColumns = {
+  columns: [
+    nameColumn,
+    textColumn("Role", "The role it gives."),
+    ageColumn,
+    wideColumn("Users", "The users it gives it to."),
+    wideColumn("Groups", "The groups it gives it to."),
+    wideColumn("ServiceAccounts", "The service accounts it gives it to."),
+  ],
+  cells: (binding, now) => [
+    nameOf(binding),
+    `${textAt(binding, "roleRef", "kind")}/${textAt(binding, "roleRef", "name")}`,
+    ageOf(binding, now),
+    subjects(binding, "User", (subject) => textAt(subject, "name")),
+    subjects(binding, "Group", (subject) => textAt(subject, "name")),
+    subjects(
+      binding,
+      "ServiceAccount",
+      (subject) => `${textAt(subject, "namespace")}/${textAt(subject, "name")}`,
+    ),
+  ],
+};
 
 export const rbacGroup = "rbac.authorization.k8s.io";
 
@@ -51,6 +84,7 @@ export const roleBindingKind = defineKind({
   resource: "rolebindings",
   namespaced: true,
   schema: "rbac.v1.RoleBinding",
+  columns: roleBindingColumns,
   nameRule: pathSegmentName,
   setDefaults: setBindingDefaults,
   validate: (binding, errors) => validateBinding(binding, ["Role", "ClusterRole"], errors),
@@ -63,6 +97,7 @@ export const clusterRoleBindingKind = defineKind({
   resource: "clusterrolebindings",
   namespaced: false,
   schema: "rbac.v1.ClusterRoleBinding",
+  columns: roleBindingColumns,
   nameRule: pathSegmentName,
   setDefaults: setBindingDefaults,
   validate: (binding, errors) => validateBinding(binding, ["ClusterRole"], errors),
@@ -163,7 +198,7 @@ function validateSubject(
   }
 }
 
-/** Who may change a binding's role could give everybody in it any role. */
+/** With another role, an update could grant any role to all subjects of the binding. */
 function validateRoleRefKept(binding: KubeObject, current: KubeObject, errors: FieldErrors): void {
   if (isDeepStrictEqual(binding["roleRef"], current["roleRef"])) return;
   const roleRef = isJsonObject(binding["roleRef"]) ? binding["roleRef"] : {};
@@ -174,4 +209,15 @@ function validateRoleRefKept(binding: KubeObject, current: KubeObject, errors: F
     Name: textAt(roleRef, "name"),
   };
   errors.invalid("roleRef", printed, "cannot change roleRef");
+}
+
+function subjects(
+  binding: JsonObject,
+  kind: string,
+  text: (subject: JsonObject) => string,
+): string {
+  return objectsAt(binding, "subjects")
+    .filter((subject) => subject["kind"] === kind)
+    .map(text)
+    .join(", ");
 }

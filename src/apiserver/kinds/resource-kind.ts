@@ -1,14 +1,14 @@
-// One kind of objects beyond its schema: names, subresources, defaults, rules, columns. The verbs are
-// the same for all kinds; every difference between kinds is a field here. `setDefaults` and the
+// One kind of objects beyond its schema: names, subresources, defaults, rules, columns. The verbs
+// are the same for all kinds; every difference between kinds is a field here. `setDefaults` and the
 // `prepare…` functions change the object they get, which is the request's own copy.
-
 import type { WallMs } from "../../environment/clock.ts";
 import { sameJson } from "../../kube/kinds/same-json.ts";
+import type { Conformed } from "../decode/conform.ts";
 import type { KubeObject } from "../kube-object.ts";
-import type { StoredForm } from "../listwatch/stored-form.ts";
+import type { StoredForm } from "../listwatch/encoded-object.ts";
 import type { KindColumns } from "../tables/columns.ts";
-import type { CustomType } from "./custom-type.ts";
 import type { FieldErrors } from "./field-errors.ts";
+import type { JsonObject } from "./fields.ts";
 import { dnsSubdomain, type NameRule } from "./names.ts";
 
 export type Subresource =
@@ -33,17 +33,21 @@ export interface ResourceKind {
   readonly namespaced: boolean;
   /** Its type in the schema table; "" for custom kinds. */
   readonly schema: string;
-  /** Present for a kind that a CustomResourceDefinition has added: its shape is not in the table. */
+  /**
+   * Present for a kind that a CustomResourceDefinition has added: its shape is not in the table.
+   */
   readonly custom?: CustomType;
   /** The kind of its lists, where it is another than the kind with `List` behind it. */
   readonly listKind?: string;
   readonly subresources: readonly Subresource[];
   /** Ends with "/". */
   readonly prefix: string;
-  /** Where objects are stored otherwise than they are shown: in another version, or another kind. */
+  /**
+   * Where objects are stored otherwise than they are shown: in another version, or another kind.
+   */
   readonly storedForm?: StoredForm;
   readonly nameRule: NameRule;
-  /** Said with every answer by servers of 1.`sinceMinor` and later. Absent: not deprecated. */
+  /** Sent with every answer by servers of 1.`sinceMinor` and later. Absent: not deprecated. */
   readonly deprecation?: { readonly sinceMinor: number; readonly warning: string };
   /** No DELETE of the whole collection: each has a life of its own. */
   readonly isDeletedSingly?: true;
@@ -55,36 +59,36 @@ export interface ResourceKind {
   readonly returnsDeleted: boolean;
   /** A question that is answered as it is created; nothing of it is stored. Absent: stored. */
   readonly createOnly?: true;
-  /** Deleting one leaves its dependents, unless the client asks otherwise. Absent: they go too. */
+  /** A deletion leaves its dependents unless its options differ. Absent: they are deleted too. */
   readonly orphansByDefault?: true;
-  /** What field selectors may name, beside metadata.name and metadata.namespace. */
+  /** Fields for field selectors, beside metadata.name and metadata.namespace. */
   readonly selectableFields: Readonly<Record<string, (object: KubeObject) => string>>;
 
-  /** Fills what the client left out, at creation and at every update. */
+  /** Fills absent fields, at creation and at every update. */
   setDefaults(object: KubeObject): void;
-  /** Removes or sets what a creator has no say in. */
+  /** Removes or sets the fields that a client cannot set at creation. */
   prepareCreate(object: KubeObject): void;
   prepareUpdate(object: KubeObject, current: KubeObject): void;
   prepareStatusUpdate(object: KubeObject, current: KubeObject): void;
   validate(object: KubeObject, errors: FieldErrors): void;
-  /** What is asked of a new object only. Absent: nothing more. */
+  /** Rules for new objects only. Absent: none. */
   validateNew?(object: KubeObject, errors: FieldErrors): void;
   /** The rules of a write to the status; the rest of the object is not looked at again. */
   validateStatus?(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
   validateUpdate(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
-  /** As `validateUpdate`, for kinds of which the server asks this after all else. */
+  /** As `validateUpdate`, for rules that the real server checks last. */
   validateUpdateLast?(object: KubeObject, current: KubeObject, errors: FieldErrors): void;
-  /** What the client is told of an object that is accepted nonetheless. Absent: nothing. */
+  /** Warnings about an object that is accepted. Absent: none. */
   warnings?(object: KubeObject): readonly string[];
   /** Brings a valid object into the form it is stored in. Absent: as it is. */
   canonicalize?(object: KubeObject): void;
-  /** What a Table shows of it, where that is not fixed by its group and kind. */
+  /** The columns of `kubectl get`. Absent: the name and the time of creation. */
   readonly columns?: KindColumns;
   /** The numbers it takes from ranges of the cluster. Absent: it takes none. */
   readonly allocation?: AllocationRules;
   /** Objects that no client may delete. */
   readonly undeletableNames?: readonly string[];
-  /** What it becomes when it is first deleted, where it is then held. Absent: by its finalizers. */
+  /** Marks it at its first deletion and holds it. Absent: its finalizers decide. */
   markDeleted?(object: KubeObject, now: string): KubeObject;
   /** Replaces the deletion by grace period and finalizers, with its options. */
   planDeletion?(current: KubeObject, now: WallMs): DeletionPlan;
@@ -94,7 +98,7 @@ export interface ResourceKind {
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number;
 }
 
-/** What a DELETE does first. */
+/** The first step of a DELETE. */
 export interface DeletionPlan {
   /** To be stored now; the current object itself when nothing is to be written. */
   readonly object: KubeObject;
@@ -103,7 +107,9 @@ export interface DeletionPlan {
 }
 
 export interface AllocationRules {
-  /** Completes an object, which it may change, with the numbers it lacks. Throws if there are none. */
+  /**
+   * Completes an object, which it may change, with the numbers it lacks. Throws if there are none.
+   */
   allocate(object: KubeObject, previous: KubeObject | undefined, taking: Taking): Promise<void>;
   /** The storage keys of all numbers that an object holds. */
   heldKeys(object: KubeObject): readonly string[];
@@ -147,7 +153,7 @@ type Optional =
 
 export type KindDefinition = Omit<ResourceKind, Optional> & Partial<Pick<ResourceKind, Optional>>;
 
-/** Completes a definition with what most kinds share: a spec with generations, and a status. */
+/** Completes a definition with the fields that most kinds share. */
 export function defineKind(definition: KindDefinition): ResourceKind {
   const hasStatus = definition.subresources?.includes("status") ?? false;
   return {
@@ -240,4 +246,39 @@ function assignOrDelete<T extends object, F extends keyof T>(
 
 function doNothing(): void {
   // Most kinds have no rule here.
+}
+
+/**
+ * A kind that a CustomResourceDefinition has added has this instead of a type in the schema table:
+ * it decodes objects, validates changes and finds the scale. `custom/` implements it.
+ */
+export interface CustomType {
+  /** The OpenAPI v3 schema of this version, as its definition has it. */
+  readonly openApi: JsonObject;
+  /** Absent when it has no scale subresource. */
+  readonly scale?: ScalePaths;
+  /** Sent with every answer: that the version is deprecated. */
+  readonly warnings: readonly string[];
+  /** Drops fields that are not in the schema. */
+  conform(document: JsonObject): Conformed;
+  /** Validates a state against the one before it; unchanged fields may stay invalid. */
+  validateChange(change: CustomChange, errors: FieldErrors): void;
+  /** Throws where the version cannot be served at all: its objects cannot be converted to it. */
+  refuseUse(): void;
+  /** Waits until every server knows of the kind; throws while its definition is being deleted. */
+  admitCreate(name: string): Promise<void>;
+}
+
+export interface CustomChange {
+  readonly object: KubeObject;
+  readonly current: KubeObject;
+  readonly isStatus: boolean;
+}
+
+/** Steps to the fields of an object that its Scale shows. */
+export interface ScalePaths {
+  readonly specReplicas: readonly string[];
+  readonly statusReplicas: readonly string[];
+  /** Undefined when the definition names none. */
+  readonly labelSelector: readonly string[] | undefined;
 }

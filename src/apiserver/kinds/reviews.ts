@@ -1,4 +1,4 @@
-// Kinds that are questions: a client creates one, the answer comes back in its status, and nothing
+// Reviews: a client creates one as a question, the answer has the result in its status, and nothing
 // is stored.
 import { defineKind, type ResourceKind } from "./resource-kind.ts";
 

@@ -1,6 +1,6 @@
 // The shape of an API type: its fields and the values each may hold. `schemas.json` is the table of
-// these; scripts/generate-schemas.mjs makes it from the published Kubernetes specification. Decoding,
-// unknown-field handling, patching and the OpenAPI document all read this one table.
+// these; scripts/generate-schemas.mjs makes it from the published Kubernetes specification.
+// Decoding, unknown-field handling, patching and the OpenAPI document all read this one table.
 import table from "./schemas.json" with { type: "json" };
 
 export type Schema = (
@@ -18,7 +18,9 @@ export type Schema = (
   | {
       readonly type: "array";
       readonly of: Schema;
-      /** `map` lists are keyed by `mapKeys`, `set` lists hold a value once, `atomic` are one value. */
+      /**
+       * `map` lists are keyed by `mapKeys`, `set` lists hold a value once, `atomic` are one value.
+       */
       readonly listType?: "map" | "set" | "atomic";
       readonly mapKeys?: readonly string[];
       /** The field by which a strategic merge patch matches elements. */
@@ -32,7 +34,7 @@ export type Schema = (
   readonly proto?: readonly number[];
   /** Empty text, zero, false and empty lists mean the same as absent, and become it. */
   readonly omitZero?: true;
-  /** What is written when there is no value: Go leaves out neither structs nor untagged fields. */
+  /** Written when there is no value: Go leaves out neither structs nor untagged fields. */
   readonly whenAbsent?: "null" | "zero";
 };
 

@@ -1,6 +1,6 @@
 // The kinds one server serves at this moment: those it was built with, and those that
 // CustomResourceDefinitions have added. Routing, discovery and OpenAPI read it with every request;
-// `all` is another array exactly when the set has changed, so whatever is made from it can be kept.
+// `all` is another array exactly when the set has changed, so results made from it can be cached.
 import { assertCostly } from "../../environment/assert.ts";
 import type { ResourceKind } from "./resource-kind.ts";
 
@@ -30,7 +30,7 @@ export class ServedKinds {
     return this.#byPlace.get(placeOf({ group, version, resource }));
   }
 
-  /** Replaces what definitions have added. A built-in kind is never hidden by a custom one. */
+  /** Replaces the custom kinds. A built-in kind is never hidden by a custom one. */
   setCustom(custom: readonly ResourceKind[]): void {
     const taken = byPlace(this.#builtIn);
     const added = custom.filter((kind) => !taken.has(placeOf(kind)));

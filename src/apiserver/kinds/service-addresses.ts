@@ -1,13 +1,189 @@
-// The addresses of a service and their families: fields that say one fact in several places and may
-// be given in part. The cluster has one family, IPv4; asking for another is refused as a real
-// cluster with one family does.
-
+// The addresses and ports that a service takes from the ranges of the cluster, and the IP families
+// of its addresses. Several fields hold the same fact, and a client may set only some of them. The
+// cluster has one family, IPv4; another one is refused as a real single-family cluster refuses it.
 import { isIp, isIpv6 } from "../../environment/ip-address.ts";
+import { ApiError } from "../api-error.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { FieldErrors } from "./field-errors.ts";
-import { ensureObject, type JsonObject, objectAt, objectsAt, textAt, textsAt } from "./fields.ts";
-import { invalidIpMessage } from "./ip-messages.ts";
-import { needsHealthCheck, nodePortNumbers, usesNodePorts } from "./service-types.ts";
+import {
+  ensureObject,
+  type JsonObject,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+  textsAt,
+} from "./fields.ts";
+import { invalidIpMessage } from "./ip-rules.ts";
+import type { AllocationRules, Taking } from "./resource-kind.ts";
+
+/** 10.96.0.0/16, the default of kubeadm: 65,534 services. */
+const ipPrefix = "10.96";
+const ipCount = 2 ** 16;
+
+/** The default node port range of the real server. */
+const firstNodePort = 30_000;
+const nodePortCount = 2768;
+const lastNodePort = firstNodePort + nodePortCount - 1;
+
+const ipKeyPrefix = "/registry/ranges/serviceips/";
+const nodePortKeyPrefix = "/registry/ranges/servicenodeports/";
+
+/** Ports shown by a dry run lie beyond the range, so that no client takes one for a real port. */
+const firstDryRunPort = 32_769;
+
+export const serviceAllocation: AllocationRules = {
+  async allocate(service, previous, taking) {
+    const spec = ensureObject(service, "spec");
+    const old = objectAt(previous, "spec");
+    linkAddresses(service, previous);
+    initFamilies(service, previous);
+    if (old === undefined || textAt(old, "type") === "ExternalName") {
+      await allocateIp(service, spec, taking);
+    }
+    const freePort = portSource(taking);
+    await allocateNodePorts({ service, spec, old, taking, freePort });
+    await allocateHealthPort({ service, spec, old, taking, freePort });
+  },
+  heldKeys: (service) => keysOf(objectAt(service, "spec") ?? {}),
+};
+
+interface PortRequest {
+  readonly service: KubeObject;
+  readonly spec: JsonObject;
+  /** The stored spec when this is an update. */
+  readonly old: JsonObject | undefined;
+  readonly taking: Taking;
+  readonly freePort: () => Promise<number>;
+}
+
+function portSource(taking: Taking): () => Promise<number> {
+  let shown = 0;
+  const range = {
+    prefix: nodePortKeyPrefix,
+    count: nodePortCount,
+    nameOf: (offset: number) => firstNodePort + offset,
+    what: "nodePort",
+  };
+  return async () => (taking.dryRun ? firstDryRunPort + shown++ : await taking.takeAny(range));
+}
+
+async function allocateIp(service: KubeObject, spec: JsonObject, taking: Taking): Promise<void> {
+  if (textAt(spec, "type") === "ExternalName" || isHeadless(spec)) {
+    return;
+  }
+  const addresses = textsAt(spec, "clusterIPs");
+  const [asked] = addresses;
+  if (asked === undefined) {
+    const range = { prefix: ipKeyPrefix, count: ipCount, nameOf: ipAddress, what: "serviceIP" };
+    const address = await taking.takeAny(range);
+    spec["clusterIP"] = address;
+    spec["clusterIPs"] = [address];
+    return;
+  }
+  const problem = !asked.startsWith(`${ipPrefix}.`)
+    ? "the provided network does not match the current range"
+    : (await taking.take(ipKeyPrefix + asked))
+      ? undefined
+      : "provided IP is already allocated";
+  if (problem !== undefined) {
+    const detail = `failed to allocate IP ${asked}: ${problem}`;
+    throw refused(service, "spec.clusterIPs", addresses, detail);
+  }
+}
+
+/** Ports of one number share a node port, also if their protocols differ. */
+async function allocateNodePorts(request: PortRequest): Promise<void> {
+  const { service, spec, old, taking } = request;
+  if (!usesNodePorts(spec)) {
+    return;
+  }
+  const held = new Set(nodePortNumbers(old ?? {}));
+  const byPort = new Map<unknown, number>();
+  const ports = objectsAt(spec, "ports");
+  for (const [index, port] of ports.entries()) {
+    const shared = old === undefined ? byPort.get(port["port"]) : undefined;
+    const requested = numberAt(port, "nodePort") || (shared ?? askedFor(port, ports, old));
+    if (requested === 0 && spec["allocateLoadBalancerNodePorts"] === false) {
+      continue;
+    }
+    if (requested === 0) {
+      port["nodePort"] = await request.freePort();
+    } else {
+      port["nodePort"] = requested;
+      if (requested !== shared && !held.has(requested)) {
+        await takePort(service, `spec.ports[${index}].nodePort`, requested, taking);
+      }
+    }
+    const number = numberAt(port, "nodePort") ?? 0;
+    held.add(number);
+    byPort.set(port["port"], byPort.get(port["port"]) ?? number);
+  }
+}
+
+/** The node port that a later port of the same number asks for; both share it. 0 for none. */
+function askedFor(
+  port: JsonObject,
+  ports: readonly JsonObject[],
+  old: JsonObject | undefined,
+): number {
+  const same = ports.find((one) => one["port"] === port["port"] && numberAt(one, "nodePort"));
+  return old === undefined ? (numberAt(same, "nodePort") ?? 0) : 0;
+}
+
+async function takePort(
+  service: KubeObject,
+  field: string,
+  port: number,
+  taking: Taking,
+): Promise<void> {
+  if (port < firstNodePort || port > lastNodePort) {
+    const range = `The range of valid ports is ${firstNodePort}-${lastNodePort}`;
+    throw refused(service, field, port, `provided port is not in the valid range. ${range}`);
+  }
+  if (!(await taking.take(nodePortKeyPrefix + port))) {
+    throw refused(service, field, port, "provided port is already allocated");
+  }
+}
+
+async function allocateHealthPort(request: PortRequest): Promise<void> {
+  const { spec, old, taking, freePort } = request;
+  if (!needsHealthCheck(spec) || (old !== undefined && needsHealthCheck(old))) {
+    return;
+  }
+  const asked = numberAt(spec, "healthCheckNodePort") ?? 0;
+  if (asked === 0) {
+    spec["healthCheckNodePort"] = await freePort();
+  } else if (!(await taking.take(nodePortKeyPrefix + asked))) {
+    throw new ApiError(
+      500,
+      "InternalError",
+      "Internal error occurred: failed to allocate requested HealthCheck NodePort " +
+        `${asked}: provided port is already allocated`,
+    );
+  }
+}
+
+/** Everything a service holds. */
+function keysOf(spec: JsonObject): readonly string[] {
+  const addresses = isHeadless(spec) ? [] : textsAt(spec, "clusterIPs");
+  const health = needsHealthCheck(spec) ? (numberAt(spec, "healthCheckNodePort") ?? 0) : 0;
+  const ports = [...nodePortNumbers(spec), ...(health === 0 ? [] : [health])];
+  return [
+    ...addresses.map((address) => ipKeyPrefix + address),
+    ...[...new Set(ports)].map((port) => nodePortKeyPrefix + port),
+  ];
+}
+
+function refused(service: KubeObject, field: string, value: unknown, detail: string): ApiError {
+  const errors = new FieldErrors();
+  errors.invalid(field, value, detail);
+  return errors.toError({ group: "", kind: "Service" }, service.metadata.name);
+}
+
+function ipAddress(offset: number): string {
+  return `${ipPrefix}.${Math.floor(offset / 256)}.${offset % 256}`;
+}
 
 export const headlessIp = "None";
 
@@ -15,12 +191,15 @@ const families = ["IPv4", "IPv6"];
 const clusterFamily = "IPv4";
 const familyPolicies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
 
-export function isHeadless(spec: JsonObject): boolean {
+function isHeadless(spec: JsonObject): boolean {
   return textAt(spec, "clusterIP") === headlessIp;
 }
 
-/** Fills what the client left out but the stored service has, and one form of an address from the other. */
-export function linkAddresses(service: KubeObject, previous: KubeObject | undefined): void {
+/**
+ * Fills absent fields from the stored service, and one form of an address from the
+ * other.
+ */
+function linkAddresses(service: KubeObject, previous: KubeObject | undefined): void {
   const spec = ensureObject(service, "spec");
   const old = objectAt(previous, "spec");
   if (old === undefined) {
@@ -41,8 +220,8 @@ export function linkAddresses(service: KubeObject, previous: KubeObject | undefi
   alignAddresses(spec, old);
 }
 
-/** Decides the families; refuses what this cluster cannot give. */
-export function initFamilies(service: KubeObject, previous: KubeObject | undefined): void {
+/** Decides the families; refuses those that this cluster does not have. */
+function initFamilies(service: KubeObject, previous: KubeObject | undefined): void {
   const spec = ensureObject(service, "spec");
   if (textAt(spec, "type") === "ExternalName") {
     return;
@@ -88,7 +267,7 @@ export function validateAddresses(service: KubeObject, errors: FieldErrors): voi
   }
 }
 
-/** What may not change once a service has an address. */
+/** Fields that may not change once a service has an address. */
 export function validateAddressChange(
   service: KubeObject,
   current: KubeObject,
@@ -135,7 +314,7 @@ function keepNodePorts(spec: JsonObject, old: JsonObject): void {
   }
 }
 
-/** Old clients know only the one address; whichever form was changed decides. */
+/** Old clients know only the one address; the form that was changed decides. */
 function alignAddresses(spec: JsonObject, old: JsonObject): void {
   const before = textsAt(old, "clusterIPs");
   const isListKept = textsAt(spec, "clusterIPs").join() === before.join();
@@ -245,4 +424,24 @@ function refuse(service: KubeObject, check: (errors: FieldErrors) => void): void
   const errors = new FieldErrors();
   check(errors);
   errors.throwIfAny({ group: "", kind: "Service" }, service.metadata.name);
+}
+
+export function usesNodePorts(spec: JsonObject): boolean {
+  const type = textAt(spec, "type");
+  return type === "NodePort" || type === "LoadBalancer";
+}
+
+/** Load balancers check each node for pods of the service. */
+export function needsHealthCheck(spec: JsonObject): boolean {
+  return (
+    textAt(spec, "type") === "LoadBalancer" && textAt(spec, "externalTrafficPolicy") === "Local"
+  );
+}
+
+/** Each port's number on the nodes, as far as it has one. */
+export function nodePortNumbers(spec: JsonObject): readonly number[] {
+  return objectsAt(spec, "ports")
+    .map((port) => port["nodePort"])
+    .filter((port) => typeof port === "number")
+    .filter((port) => port !== 0);
 }

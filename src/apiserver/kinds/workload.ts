@@ -1,44 +1,53 @@
-// Deployments, ReplicaSets and their kin: pods made from a template. The lab has controllers for
-// Deployments and ReplicaSets; DaemonSets and ReplicationControllers are served because kubectl lists
-// them, and a cluster of the lab refuses new ones (served-kinds.ts).
-
+// The common part of the kinds that make pods from a template (deployment.ts, replica-set.ts,
+// daemon-set.ts): defaults, rules and columns. The selector must fit the template, the template
+// must be a valid pod that restarts, and a rollout must be able to make progress.
 import { sameJson } from "../../kube/kinds/same-json.ts";
 import type { KubeObject } from "../kube-object.ts";
+import { matchesLabelSelector } from "../select/label-selector.ts";
+import { type Column, wideColumn } from "../tables/columns.ts";
+import type { FieldErrors } from "./field-errors.ts";
 import {
   ensureObject,
   isJsonObject,
+  type JsonObject,
   numberAt,
   objectAt,
-  setDefaults,
+  objectsAt,
+  textAt,
   textMapAt,
   valueAt,
 } from "./fields.ts";
-import { subdomainInBytes } from "./names.ts";
-import { setPodSpecDefaults } from "./pod-spec.ts";
-import { podSpecWarnings } from "./pod-warnings.ts";
+import { percentage } from "./names.ts";
 import {
-  bumpGeneration,
+  selectsAnything,
+  validateAnnotations,
+  validateLabelSelector,
+  validateLabels,
+} from "./object-meta.ts";
+import { podSpecWarnings, setPodSpecDefaults, validatePodSpec } from "./pod-spec.ts";
+import {
   bumpGenerationIfChanged,
-  defineKind,
   type KindDefinition,
-  keepAllButStatus,
   keepStatus,
   startGeneration,
 } from "./resource-kind.ts";
-import {
-  shownSelector,
-  validateController,
-  validateCounts,
-  validateReplicas,
-  validateSelectorAndTemplate,
-  validateStrategy,
-  validateUpdateStrategy,
-} from "./workload-rules.ts";
 
-/** Counts the templates a DaemonSet has had, for clients of a version long gone. */
-const templateGeneration = "deprecated.daemonset.template.generation";
+export const templateColumns: readonly Column[] = [
+  wideColumn("Containers", "The names of the containers in the pod template."),
+  wideColumn("Images", "The images of the containers in the pod template."),
+];
 
-const shared = {
+export const selectorColumn = wideColumn("Selector", "The labels by which its pods are found.");
+
+export function templateCells(workload: JsonObject): readonly string[] {
+  const containers = objectsAt(workload, "spec", "template", "spec", "containers");
+  return [
+    containers.map((container) => textAt(container, "name")).join(","),
+    containers.map((container) => textAt(container, "image")).join(","),
+  ];
+}
+
+export const shared = {
   group: "apps",
   namespaced: true,
   categories: ["all"],
@@ -62,143 +71,7 @@ const shared = {
     podSpecWarnings(valueAt(object, "spec", "template", "spec"), "spec.template.spec"),
 } satisfies Partial<KindDefinition>;
 
-export const deploymentKind = defineKind({
-  ...shared,
-  kind: "Deployment",
-  resource: "deployments",
-  shortNames: ["deploy"],
-  schema: "apps.v1.Deployment",
-  setDefaults(deployment) {
-    const spec = ensureObject(deployment, "spec");
-    setDefaults(spec, { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 });
-    const strategy = ensureObject(spec, "strategy");
-    setDefaults(strategy, { type: "RollingUpdate" });
-    if (strategy["type"] === "RollingUpdate") {
-      const rolling = ensureObject(strategy, "rollingUpdate");
-      rolling["maxSurge"] ??= "25%";
-      rolling["maxUnavailable"] ??= "25%";
-    }
-    setTemplateDefaults(deployment);
-  },
-  prepareUpdate(deployment, current) {
-    shared.prepareUpdate(deployment, current);
-    const { annotations } = deployment.metadata;
-    if (!sameJson(annotations ?? {}, current.metadata.annotations ?? {})) {
-      bumpGeneration(deployment, current);
-    }
-  },
-  prepareStatusUpdate(deployment, current) {
-    const { labels } = current.metadata;
-    keepAllButStatus(deployment, current);
-    if (labels === undefined) delete deployment.metadata.labels;
-    else deployment.metadata.labels = labels;
-  },
-  validate(deployment, errors) {
-    const spec = objectAt(deployment, "spec") ?? {};
-    errors.nonNegative("spec.replicas", numberAt(spec, "replicas"));
-    validateSelectorAndTemplate(deployment, "deployment", errors);
-    validateStrategy(deployment, errors);
-    errors.nonNegative("spec.minReadySeconds", numberAt(spec, "minReadySeconds"));
-    errors.nonNegative("spec.revisionHistoryLimit", numberAt(spec, "revisionHistoryLimit"));
-    const deadline = numberAt(spec, "progressDeadlineSeconds");
-    errors.nonNegative("spec.progressDeadlineSeconds", deadline);
-    if (deadline !== undefined && deadline <= (numberAt(spec, "minReadySeconds") ?? 0)) {
-      const detail = "must be greater than minReadySeconds";
-      errors.invalid("spec.progressDeadlineSeconds", deadline, detail);
-    }
-  },
-});
-
-export const replicaSetKind = defineKind({
-  ...shared,
-  kind: "ReplicaSet",
-  resource: "replicasets",
-  shortNames: ["rs"],
-  schema: "apps.v1.ReplicaSet",
-  selectableFields: {
-    "status.replicas": (set) => String(numberAt(set, "status", "replicas") ?? 0),
-  },
-  setDefaults(set) {
-    setDefaults(ensureObject(set, "spec"), { replicas: 1 });
-    setTemplateDefaults(set);
-  },
-  prepareCreate(set) {
-    set["status"] = { replicas: 0 };
-    startGeneration(set);
-  },
-  validate(set, errors) {
-    validateReplicas(set, errors);
-    // The message names the kind that usually makes these.
-    validateSelectorAndTemplate(set, "deployment", errors);
-  },
-});
-
-export const daemonSetKind = defineKind({
-  ...shared,
-  kind: "DaemonSet",
-  resource: "daemonsets",
-  shortNames: ["ds"],
-  subresources: ["status"],
-  schema: "apps.v1.DaemonSet",
-  setDefaults(set) {
-    const spec = ensureObject(set, "spec");
-    setDefaults(spec, { revisionHistoryLimit: 10 });
-    set.metadata.annotations = { [templateGeneration]: "1", ...set.metadata.annotations };
-    const strategy = ensureObject(spec, "updateStrategy");
-    setDefaults(strategy, { type: "RollingUpdate" });
-    if (strategy["type"] === "RollingUpdate") {
-      const rolling = ensureObject(strategy, "rollingUpdate");
-      rolling["maxSurge"] ??= 0;
-      rolling["maxUnavailable"] ??= 1;
-    }
-    setTemplateDefaults(set);
-  },
-  prepareUpdate(set, current) {
-    shared.prepareUpdate(set, current);
-    countTemplates(set, current);
-  },
-  validate(set, errors) {
-    validateSelectorAndTemplate(set, "daemonset", errors);
-    errors.nonNegative("spec.minReadySeconds", numberAt(set, "spec", "minReadySeconds"));
-    validateUpdateStrategy(set, errors);
-    errors.nonNegative("spec.revisionHistoryLimit", numberAt(set, "spec", "revisionHistoryLimit"));
-  },
-});
-
-/** Its selector is a plain map, which is also what its pods are labelled with unless it says so. */
-export const replicationControllerKind = defineKind({
-  kind: "ReplicationController",
-  group: "",
-  namespaced: true,
-  categories: ["all"],
-  resource: "replicationcontrollers",
-  shortNames: ["rc"],
-  prefix: "/registry/controllers/",
-  subresources: ["status", "scale"],
-  schema: "core.v1.ReplicationController",
-  nameRule: subdomainInBytes,
-  setDefaults(controller) {
-    const spec = ensureObject(controller, "spec");
-    setDefaults(spec, { replicas: 1 });
-    const labels = textMapAt(spec, "template", "metadata", "labels");
-    if (Object.keys(labels).length > 0) {
-      controller.metadata.labels ??= { ...labels };
-      spec["selector"] ??= { ...labels };
-    }
-    if (isJsonObject(spec["template"])) setTemplateDefaults(controller);
-  },
-  prepareCreate(controller) {
-    controller["status"] = { replicas: 0 };
-    startGeneration(controller);
-  },
-  prepareUpdate: (controller, current) => shared.prepareUpdate(controller, current),
-  orphansByDefault: true,
-  validate: validateController,
-  validateStatus: validateCounts,
-  warnings: shared.warnings,
-});
-
-function setTemplateDefaults(object: KubeObject): void {
+export function setTemplateDefaults(object: KubeObject): void {
   const template = ensureObject(ensureObject(object, "spec"), "template");
   const podSpec = template["spec"];
   if (isJsonObject(podSpec)) {
@@ -206,10 +79,136 @@ function setTemplateDefaults(object: KubeObject): void {
   }
 }
 
-/** A new template counts one more; the client has no say in it. */
-function countTemplates(set: KubeObject, current: KubeObject): void {
-  const before = current.metadata.annotations?.[templateGeneration] ?? "0";
-  const isSame = sameJson(valueAt(set, "spec", "template"), valueAt(current, "spec", "template"));
-  const count = isSame ? before : String(Number(before) + 1);
-  set.metadata.annotations = { ...set.metadata.annotations, [templateGeneration]: count };
+/** `word` is how the server calls the kind in its messages. */
+export function validateSelectorAndTemplate(
+  object: KubeObject,
+  word: "daemonset" | "deployment",
+  errors: FieldErrors,
+): void {
+  const selector = objectAt(object, "spec", "selector");
+  const isDaemonSet = word === "daemonset";
+  const isValid = validateLabelSelector(selector, "spec.selector", errors);
+  if (selector === undefined && !isDaemonSet) {
+    errors.required("spec.selector");
+  }
+  const isEmpty = selector !== undefined && !selectsAnything(selector);
+  const isMatched =
+    selector !== undefined && matchesLabelSelector(selector, templateLabels(object));
+  if (isDaemonSet && isValid && !isMatched && !isEmpty) {
+    mismatch(object, errors);
+  }
+  if (isEmpty) {
+    errors.invalid("spec.selector", selector, `empty selector is invalid for ${word}`);
+  }
+  if (!isValid && !isDaemonSet) {
+    errors.invalid("spec.selector", shownSelector(selector), "invalid label selector");
+    return;
+  }
+  if (!isDaemonSet && !isMatched && !isEmpty) {
+    mismatch(object, errors);
+  }
+  validateTemplate(object, errors);
+}
+
+/** The counts in a status cannot be negative. */
+export function validateCounts(
+  object: KubeObject,
+  _current: KubeObject,
+  errors: FieldErrors,
+): void {
+  for (const [field, value] of Object.entries(objectAt(object, "status") ?? {})) {
+    if (typeof value === "number") {
+      errors.nonNegative(`status.${field}`, value);
+    }
+  }
+}
+
+/** In the order of fields in which the real server shows it. */
+function shownSelector(selector: unknown): unknown {
+  if (!isJsonObject(selector)) {
+    return null;
+  }
+  const labels = selector["matchLabels"];
+  const expressions = objectsAt(selector, "matchExpressions").map((one) => ({
+    key: textAt(one, "key"),
+    operator: textAt(one, "operator"),
+    ...(one["values"] === undefined ? {} : { values: one["values"] }),
+  }));
+  return {
+    ...(labels === undefined ? {} : { matchLabels: labels }),
+    ...(expressions.length === 0 ? {} : { matchExpressions: expressions }),
+  };
+}
+
+export function templateLabels(object: KubeObject): Record<string, string> {
+  return textMapAt(object, "spec", "template", "metadata", "labels");
+}
+
+export function mismatch(object: KubeObject, errors: FieldErrors): void {
+  const labels = valueAt(object, "spec", "template", "metadata", "labels") ?? null;
+  const detail = "`selector` does not match template `labels`";
+  errors.invalid("spec.template.metadata.labels", labels, detail);
+}
+
+export function validateTemplate(object: KubeObject, errors: FieldErrors): void {
+  validateLabels("spec.template.labels", templateLabels(object), errors);
+  const annotations = textMapAt(object, "spec", "template", "metadata", "annotations");
+  validateAnnotations("spec.template.annotations", annotations, errors);
+  const podSpec = objectAt(object, "spec", "template", "spec");
+  validatePodSpec(podSpec, "spec.template.spec", errors);
+  const restartPolicy = textAt(podSpec, "restartPolicy");
+  if (restartPolicy !== "Always") {
+    errors.notSupported("spec.template.spec.restartPolicy", restartPolicy, ["Always"]);
+  }
+  if (numberAt(podSpec, "activeDeadlineSeconds") !== undefined) {
+    const kind = object.kind === "Deployment" ? "ReplicaSet" : object.kind;
+    const detail = `activeDeadlineSeconds in ${kind} is not Supported`;
+    errors.forbidden("spec.template.spec.activeDeadlineSeconds", detail);
+  }
+}
+
+/** A number of pods or a percentage of them. */
+export function validateShare(
+  rolling: JsonObject,
+  field: string,
+  path: string,
+  errors: FieldErrors,
+): void {
+  const share = rolling[field];
+  if (typeof share === "string") {
+    errors.invalidForEach(`${path}.${field}`, share, percentage(share));
+  } else if (typeof share === "number") {
+    errors.nonNegative(`${path}.${field}`, share);
+  }
+}
+
+export function validateWhole(
+  rolling: JsonObject,
+  field: string,
+  path: string,
+  errors: FieldErrors,
+): void {
+  const share = rolling[field];
+  if (typeof share === "string" && percentage(share).length === 0 && amountOf(share) > 100) {
+    errors.invalid(`${path}.${field}`, share, "must not be greater than 100%");
+  }
+}
+
+export function amountOf(share: unknown): number {
+  if (typeof share === "string") {
+    return percentage(share).length === 0 ? Number(share.slice(0, -1)) : 0;
+  }
+  return typeof share === "number" ? share : 0;
+}
+
+/** As the server's own types have it. */
+export function shownStrategy(strategy: JsonObject): JsonObject {
+  const rolling = objectAt(strategy, "rollingUpdate");
+  return {
+    Type: textAt(strategy, "type"),
+    RollingUpdate:
+      rolling === undefined
+        ? null
+        : { MaxUnavailable: rolling["maxUnavailable"] ?? 0, MaxSurge: rolling["maxSurge"] ?? 0 },
+  };
 }

@@ -1,5 +1,5 @@
 // One change as the watch cache remembers it, and the line of a watch stream it becomes for a
-// watcher: what is encoded is encoded once, however many watchers get it.
+// watcher: each is encoded once for all watchers.
 import type { ApiError } from "../api-error.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { EncodedObject } from "./encoded-object.ts";
@@ -57,7 +57,7 @@ export class CacheEvent {
   }
 }
 
-/** For what is not shared: bookmarks, and what clients want to see instead of an object. */
+/** For lines that are not shared: bookmarks, and other forms of objects. */
 export function eventLine(type: ChangeType | "BOOKMARK", object: object): Uint8Array {
   return Buffer.from(`${JSON.stringify({ type, object })}\n`, "utf8");
 }
@@ -70,7 +70,7 @@ export function changeLine(type: ChangeType, shown: EncodedObject): Uint8Array {
   return line;
 }
 
-/** Says that everything up to a revision has been sent. */
+/** A bookmark: everything up to a revision has been sent. */
 export function bookmarkObject(
   names: ResourceNames,
   revision: number,

@@ -1,6 +1,6 @@
-// What can be wrong with one API server's lists and watches while it otherwise works: its cache falls
-// behind the storage, open watches go silent, or break, lists lose objects. One object for all resources of a server; every
-// change takes effect at once, on what is open too.
+// Faults of the lists and watches of one API server: its cache falls behind the storage, open
+// watches go silent or break, lists lose objects. One object for all resources of a server; every
+// change takes effect at once, also on open watches.
 
 /** A watch as faults choose it. */
 export interface OpenWatch {

@@ -18,7 +18,7 @@ export interface CacheFeedOptions {
   readonly log: Log;
 }
 
-/** Between two attempts to list a storage that failed; what a real server waits. */
+/** Between two attempts to list a storage that failed, as in a real server. */
 const retryMs = 1000;
 
 /** A frozen cache holds back so many changes; more are let through early. */
@@ -41,7 +41,7 @@ export class CacheFeed {
     this.#options = options;
   }
 
-  /** Idempotent. Returns at once; the cache says when it is ready. */
+  /** Idempotent. Returns at once, before the cache is ready. */
   start(): void {
     if (this.#started || this.#stopping.signal.aborted) return;
     this.#started = true;
@@ -73,7 +73,7 @@ export class CacheFeed {
         this.#follow(list.revision);
         return;
       } catch (error) {
-        // A storage that is stopped after its server refuses what is still under way.
+        // A storage that is stopped after its server refuses the requests in flight.
         if (signal.aborted) return;
         log.error("Listing the storage failed; trying again.", { prefix, error });
       }
@@ -120,7 +120,7 @@ export class CacheFeed {
   }
 }
 
-/** The storage tells of its progress with every write; the newest word replaces the one before. */
+/** The storage reports its progress with every write; only the newest report counts. */
 function mergeProgress(earlier: News, later: News): News | undefined {
   return earlier.type === "progress" && later.type === "progress" ? later : undefined;
 }

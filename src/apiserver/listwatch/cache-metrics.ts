@@ -1,6 +1,6 @@
-// The metrics of watch caches and watches under the names real API servers use, so that dashboards
-// and the doctor read the lab as they read a cluster. What happens per event is counted in plain
-// numbers and given to the registry when it is scraped: a hundred watchers make a hundred counts.
+// The metrics of watch caches and watches under the names of real API servers, so that dashboards
+// and the doctor can read them. Events are counted in plain numbers, which the registry reads when
+// it is scraped: a hundred watchers make a hundred counts.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { oncePerRegistry } from "../../kube/metrics-of-registry.ts";
 import type { ResourceNames } from "./resource-names.ts";

@@ -1,10 +1,10 @@
-// The token with which a client asks for the next page: the revision all pages show, and where the
-// next one starts, relative to the list's own prefix so that no token can reach outside it.
+// The token of the next page: the revision of all pages, and the start of the next one, relative to
+// the prefix of the list so that no token can reach outside it.
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import { badRequest } from "./refusals.ts";
 
 export interface ContinuePosition {
-  /** "latest" continues with what is there now; such a list is inconsistent, and says so. */
+  /** "latest" continues with the current state; such a list is marked as inconsistent. */
   readonly revision: number | "latest";
   /** The last key of the page before. */
   readonly afterKey: string;
@@ -12,7 +12,7 @@ export interface ContinuePosition {
 
 const tokenVersion = "meta.k8s.io/v1";
 
-/** In a token: continue at the present. 0 is not used, to tell it from a token without one. */
+/** In a token: continue with the current state. 0 would look like a token without a revision. */
 const latestRevision = -1;
 
 /** A page starts right behind the last key of the one before. */

@@ -6,10 +6,10 @@ import type { CancelTimer, Timers } from "../../environment/timers.ts";
 export interface DelayLineOptions<Item> {
   readonly clock: Clock;
   readonly timers: Timers;
-  /** Asked each time, because it may change; infinite holds everything back. */
+  /** Read each time, because it may change; infinite holds everything back. */
   readonly delayMs: () => number;
   readonly deliver: (item: Item) => void;
-  /** One item in place of two neighbours that arrived close together, if that says the same. */
+  /** One item in place of two that arrived close together, if it is equivalent. */
   readonly merge: (earlier: Item, later: Item) => Item | undefined;
   /** Beyond it the oldest pass before their time: falling short of a delay loses nothing. */
   readonly maxWaiting: number;
@@ -73,7 +73,7 @@ export class DelayLine<Item> {
     }
   }
 
-  /** Drops what waits. Idempotent. */
+  /** Drops all waiting items. Idempotent. */
   stop(): void {
     this.#stopped = true;
     this.#waiting.length = 0;
@@ -94,7 +94,7 @@ export class DelayLine<Item> {
     this.#waiting.push({ item, arrivedAt: now });
   }
 
-  /** Passes the oldest; what arrives meanwhile queues up behind them. */
+  /** Passes the oldest; new items queue up behind them. */
   #pass(count: number): void {
     this.#delivering = true;
     for (const { item } of this.#waiting.splice(0, count)) {

@@ -1,8 +1,10 @@
-// One version of an object, as an object and as bytes, each made once and shared by everyone: the
-// writer, all servers of the process, lists and watches. The storage keeps an object without its
-// resourceVersion, which is the revision of its record and is put in on reading.
+// One version of an object, as an object and as bytes, each made once and shared by the writer, all
+// servers of the process, lists and watches. The storage keeps an object without its
+// resourceVersion, which is the revision of its record and is added on reading.
 import type { KubeObject } from "../kube-object.ts";
 import type { StoredRecord } from "../storage/storage.ts";
+import type { ListAnswer } from "./list-plan.ts";
+import { apiVersionOf, type ResourceNames } from "./resource-names.ts";
 
 export class EncodedObject {
   /** Shared: never changed. */
@@ -25,7 +27,7 @@ export class EncodedObject {
     return before.length + version.length + after.length;
   }
 
-  /** Writes the JSON with the resourceVersion and gives the offset behind it. */
+  /** Writes the JSON with the resourceVersion and returns the offset behind it. */
   copyInto(target: Uint8Array, offset: number): number {
     const { before, version, after } = this.#parts();
     target.set(before, offset);
@@ -48,7 +50,7 @@ export class EncodedObject {
     return end;
   }
 
-  /** The same state under another revision: how a deletion shows what it removed. */
+  /** The same state under another revision, for the event of its deletion. */
   at(revision: number): EncodedObject {
     return new EncodedObject(this.#stored, revision);
   }
@@ -81,7 +83,7 @@ export function decodeRecord(record: StoredRecord): EncodedObject {
   return decoded;
 }
 
-/** What to store for an object. The object counts as shared from here on. */
+/** The bytes to store for an object. The object counts as shared from here on. */
 export function encodeForStorage(object: KubeObject): Uint8Array {
   const { kind, apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _, ...storedMetadata } = metadata;
@@ -132,3 +134,72 @@ function isKubeObject(value: unknown): value is KubeObject {
   if (typeof apiVersion !== "string" || typeof kind !== "string") return false;
   return typeof metadata === "object" && metadata !== null && "name" in metadata;
 }
+
+/**
+ * For kinds whose objects are stored in another form than they are shown. A custom kind with
+ * several versions is stored in one of them; its objects are read through the schema of the
+ * requested version, which may have changed since they were written.
+ */
+export interface StoredForm {
+  /** As it is shown; the same object when nothing differs. Must not change its argument. */
+  fromStorage(stored: KubeObject): KubeObject;
+  toStorage(object: KubeObject): KubeObject;
+}
+
+export type RecordDecoder = (record: StoredRecord) => EncodedObject;
+
+/** Decodes each record once. */
+export function recordDecoder(form: StoredForm | undefined): RecordDecoder {
+  if (form === undefined) return decodeRecord;
+  const decoded = new WeakMap<StoredRecord, EncodedObject>();
+  return (record) => {
+    const known = decoded.get(record);
+    if (known !== undefined) return known;
+    const stored = storedObject(record.value);
+    const shown = form.fromStorage(stored);
+    const encoded =
+      shown === stored
+        ? decodeRecord(record)
+        : new EncodedObject(encodeForStorage(shown), record.revision);
+    decoded.set(record, encoded);
+    return encoded;
+  };
+}
+
+/** Custom kinds have items that name their kind; others leave it to the list. */
+interface ListNames extends ResourceNames {
+  readonly listKind?: string;
+  readonly custom?: object;
+}
+
+/**
+ * `{"kind":"PodList","apiVersion":"v1","metadata":{…},"items":[…]}`, from the bytes of the items:
+ * nothing is encoded again.
+ */
+export function encodeList(names: ListNames, answer: ListAnswer): Uint8Array {
+  const isBare = names.custom === undefined;
+  const { items, resourceVersion, continueToken, remainingItemCount } = answer;
+  const kind = JSON.stringify(names.listKind ?? `${names.kind}List`);
+  const apiVersion = JSON.stringify(apiVersionOf(names));
+  const metadata = JSON.stringify({
+    resourceVersion,
+    ...(continueToken === undefined ? {} : { continue: continueToken }),
+    ...(remainingItemCount === undefined ? {} : { remainingItemCount }),
+  });
+  const head = `{"kind":${kind},"apiVersion":${apiVersion},"metadata":${metadata},"items":[`;
+  const start = Buffer.from(head, "utf8");
+  const separators = Math.max(0, items.length - 1) * comma.length;
+  const sizeOf = (item: EncodedObject) => (isBare ? item.itemByteLength : item.byteLength);
+  const content = items.reduce((size, item) => size + sizeOf(item), separators);
+  const body = Buffer.allocUnsafe(start.length + content + tail.length);
+  let offset = start.copy(body, 0);
+  items.forEach((item, index) => {
+    if (index > 0) offset += comma.copy(body, offset);
+    offset = isBare ? item.copyItemInto(body, offset) : item.copyInto(body, offset);
+  });
+  tail.copy(body, offset);
+  return body;
+}
+
+const comma = Buffer.from(",");
+const tail = Buffer.from("]}\n");

@@ -105,7 +105,7 @@ describe("planList", () => {
     expect(planned(request)).toEqual(plan);
   });
 
-  it("says which field is wrong, and how, in the causes of the refusal", () => {
+  it("has the invalid field in the causes of the refusal", () => {
     const request = { resourceVersion: "0", resourceVersionMatch: "Exact" };
     const refusal = expect.objectContaining({
       reason: "Invalid",

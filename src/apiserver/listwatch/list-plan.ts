@@ -10,13 +10,13 @@ import { parseForList } from "./resource-version.ts";
 
 export interface ListRequest {
   readonly namespace?: string | undefined;
-  /** The selectors; absent when the client gave none, which is what allows a remaining count. */
+  /** The selectors; only a list without any has a remaining count. */
   readonly matches?: ((object: KubeObject) => boolean) | undefined;
   readonly limit?: number | undefined;
   readonly continueToken?: string | undefined;
   readonly resourceVersion?: string | undefined;
   readonly resourceVersionMatch?: string | undefined;
-  /** Only watches may ask for it. */
+  /** Allowed for watches only. */
   readonly sendInitialEvents?: boolean | undefined;
 }
 
@@ -56,7 +56,7 @@ export function planList(request: ListRequest, prefix: string): ListPlan {
   if (match === "Exact" || (match === "" && limit !== undefined && revision > 0)) {
     return { show: "exact", revision, limit, afterKey: undefined };
   }
-  // A list of whatever is cached has no revision that pages could be cut from.
+  // A list of the cached state has no revision for its pages.
   return { show: "cached", minRevision: revision, limit: revision === 0 ? undefined : limit };
 }
 

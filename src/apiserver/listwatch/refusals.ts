@@ -6,7 +6,7 @@ import type { ResourceNames } from "./resource-names.ts";
 
 type Subject = Pick<ResourceNames, "group" | "resource">;
 
-/** What a client is told to wait when a version is newer than this server's cache. */
+/** The Retry-After when a version is newer than this server's cache. */
 const tooLargeRetrySeconds = 1;
 
 export function notFound(names: Subject, name: string): ApiError {
@@ -31,17 +31,17 @@ export function badRequest(message: string): ApiError {
   return new ApiError(400, "BadRequest", message);
 }
 
-/** A list asks for an exact version the storage no longer knows. */
+/** A list of an exact version that the storage no longer has. */
 export function listExpired(): ApiError {
   return expired("The resourceVersion for the provided list is too old.");
 }
 
-/** A watch asks for changes older than the cache's window. */
+/** A watch of changes older than the cache's window. */
 export function watchExpired(revision: number, oldest: number): ApiError {
   return expired(`too old resource version: ${revision} (${oldest})`);
 }
 
-/** The version is newer than what this server has heard of, also after waiting. */
+/** The version is newer than the cache of this server, also after a wait. */
 export function tooLargeResourceVersion(asked: number, current: number): ApiError {
   const message = `Timeout: Too large resource version: ${asked}, current: ${current}`;
   return new ApiError(504, "Timeout", message, {

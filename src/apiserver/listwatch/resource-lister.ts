@@ -1,5 +1,5 @@
 // Answers lists of one resource: from the cache where that is allowed, from the storage where an
-// exact version is asked for or the cache cannot keep up.
+// exact version is requested or the cache cannot keep up.
 import { type Clock, elapsedMs } from "../../environment/clock.ts";
 import type { Timers } from "../../environment/timers.ts";
 import { ApiError } from "../api-error.ts";
@@ -7,7 +7,7 @@ import { CompactedError, type Storage } from "../storage/storage.ts";
 import type { CacheFaults } from "./cache-faults.ts";
 import type { CacheMetrics } from "./cache-metrics.ts";
 import { encodeContinue } from "./continue-token.ts";
-import type { EncodedObject } from "./encoded-object.ts";
+import type { EncodedObject, RecordDecoder } from "./encoded-object.ts";
 import { type ListAnswer, type ListPlan, type ListRequest, planList } from "./list-plan.ts";
 import {
   ContinueExpiredError,
@@ -16,7 +16,6 @@ import {
   tooLargeResourceVersion,
 } from "./refusals.ts";
 import { type ResourceNames, scopePrefix } from "./resource-names.ts";
-import type { RecordDecoder } from "./stored-form.ts";
 import type { WatchCache } from "./watch-cache.ts";
 
 export interface ResourceListerOptions {
@@ -70,7 +69,8 @@ export class ResourceLister {
       ...(lastKey === undefined
         ? {}
         : { continueToken: encodeContinue({ revision, afterKey: lastKey }, prefix) }),
-      // What remains is counted without looking, so with selectors the count would be wrong.
+      // Remaining objects are counted without selectors, so with selectors the count would be
+      // wrong.
       ...(lastKey === undefined || request.matches !== undefined
         ? {}
         : { remainingItemCount: remaining }),
@@ -142,7 +142,7 @@ export class ResourceLister {
     return { items, revision, lastKey: undefined, remaining: 0 };
   }
 
-  /** From the cache once it has heard of the present; from the storage if it does not in time. */
+  /** From the cache once it is current; from the storage if that takes too long. */
   async #latestPage(plan: LatestPlan, request: ListRequest, prefix: string): Promise<Page> {
     const revision = await this.latestRevision();
     try {
@@ -177,7 +177,7 @@ export class ResourceLister {
     }
   }
 
-  /** Reads until the page is full: a selector may drop most of what is read. */
+  /** Reads until the page is full: a selector may drop most objects. */
   async #storedPage(
     plan: LatestPlan | ExactPlan,
     request: ListRequest,

@@ -1,4 +1,4 @@
-// How one resource is called, in messages and metrics, and where its objects are stored.
+// The names of one resource, in messages and metrics, and the place of its objects in the storage.
 import type { KubeObject } from "../kube-object.ts";
 
 export interface ResourceNames {

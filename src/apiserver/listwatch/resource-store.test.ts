@@ -11,7 +11,7 @@ import { WatchRecording } from "../../../tests/apiserver/watch-recording.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { ApiError } from "../api-error.ts";
 import type { Storage } from "../storage/storage.ts";
-import { encodeList } from "./list-body.ts";
+import { encodeList } from "./encoded-object.ts";
 import type { ListAnswer, ListRequest } from "./list-plan.ts";
 import type { ResourceStore } from "./resource-store.ts";
 
@@ -228,7 +228,7 @@ describe("listing", () => {
     }),
   );
 
-  it("waits three seconds for a version and then says how to go on", () =>
+  it("waits three seconds for a version and then refuses with a Retry-After", () =>
     simulateStores(1, async (stores) => {
       const pods = await fill(stores);
       const startedAt = stores.simulation.now();
@@ -320,7 +320,7 @@ describe("listing", () => {
 });
 
 describe("a server whose cache lags", () => {
-  it("shows old state to those who accept it and the present to those who ask for it", () =>
+  it("shows old state on resourceVersion 0 and the current state otherwise", () =>
     simulateStores(1, async (stores) => {
       const { pods, faults, metrics } = stores.server("api-1");
       await pods.create(pod("a", "1"));

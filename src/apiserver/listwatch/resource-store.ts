@@ -9,24 +9,31 @@ import type { BodyWriter } from "../../environment/network.ts";
 import { jitter, type Random } from "../../environment/random.ts";
 import type { Timers } from "../../environment/timers.ts";
 import { ApiError } from "../api-error.ts";
+import type { ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Storage, StoredRecord } from "../storage/storage.ts";
 import { errorLine } from "./cache-event.ts";
 import type { CacheFaults } from "./cache-faults.ts";
 import { CacheFeed } from "./cache-feed.ts";
 import { type CacheMetrics, type CacheTally, cacheMetrics } from "./cache-metrics.ts";
-import { type EncodedObject, encodeForStorage, storedObject } from "./encoded-object.ts";
+import {
+  type EncodedObject,
+  encodeForStorage,
+  type RecordDecoder,
+  recordDecoder,
+  type StoredForm,
+  storedObject,
+} from "./encoded-object.ts";
 import type { ListAnswer, ListRequest } from "./list-plan.ts";
 import { alreadyExists, conflict, notFound, watchExpired } from "./refusals.ts";
 import { ResourceLister } from "./resource-lister.ts";
 import { type ResourceNames, scopePrefix, storageKey, storageKeyOf } from "./resource-names.ts";
 import { parseForRead } from "./resource-version.ts";
-import { type RecordDecoder, recordDecoder, type StoredForm } from "./stored-form.ts";
 import { WatchCache } from "./watch-cache.ts";
 import { planWatch, type WatchPlan, type WatchRequest } from "./watch-plan.ts";
 import { type WatchStart, WatchStream } from "./watch-stream.ts";
 
-export interface ResourceStoreOptions extends ResourceNames {
+interface ResourceStoreOptions extends ResourceNames {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly timers: Timers;
@@ -88,12 +95,12 @@ export class ResourceStore {
     await this.#lister.waitUntilFresh(0);
   }
 
-  /** Everything in the cache, in order; what it last had while it lists the storage anew. */
+  /** Everything in the cache, in order; the last known state during a relist. */
   *cached(): Generator<KubeObject, void, undefined> {
     for (const [, { object }] of this.#cache.under(this.#options.prefix)) yield object;
   }
 
-  /** Calls back at each change of the cache, until told to stop. */
+  /** Calls back at each change of the cache; the result ends this. */
   onChange(changed: () => void): () => void {
     let stop: () => void;
     const follow = (): void => {
@@ -252,9 +259,61 @@ export class ResourceStore {
   }
 }
 
-/** Equal objects have encodings of equal length, though perhaps with their fields in other order. */
+/**
+ * Equal objects have encodings of equal length, though perhaps with their fields in other order.
+ */
 function isSame(value: Uint8Array, stored: Uint8Array): boolean {
   if (value.length !== stored.length) return false;
   if (Buffer.compare(value, stored) === 0) return true;
   return isDeepStrictEqual(storedObject(value), storedObject(stored));
+}
+
+// The stores of one server, one for each kind it serves. Built-in kinds have theirs from the start;
+// a custom kind gets one at its first use and loses it with its definition.
+
+/** Options that all stores of a server share. */
+type SharedStoreOptions = Omit<
+  ResourceStoreOptions,
+  "group" | "version" | "resource" | "kind" | "prefix" | "storedForm"
+>;
+
+export class ResourceStores {
+  readonly #shared: SharedStoreOptions;
+  readonly #stores: Map<ResourceKind, ResourceStore>;
+
+  constructor(kinds: readonly ResourceKind[], shared: SharedStoreOptions) {
+    this.#shared = shared;
+    this.#stores = new Map(kinds.map((kind) => [kind, this.#make(kind)]));
+  }
+
+  of(kind: ResourceKind): ResourceStore {
+    kind.custom?.refuseUse();
+    const store = this.#stores.get(kind);
+    if (store !== undefined) return store;
+    if (kind.custom === undefined) throw new Error(`this server has no kind ${kind.kind}`);
+    const made = this.#make(kind);
+    this.#stores.set(kind, made);
+    return made;
+  }
+
+  remove(kind: ResourceKind): void {
+    this.#stores.get(kind)?.stop();
+    this.#stores.delete(kind);
+  }
+
+  /** Fills their caches before the first request. */
+  start(): void {
+    for (const store of this.#stores.values()) store.start();
+  }
+
+  /** Ends every watch. Idempotent. */
+  stop(): void {
+    for (const store of this.#stores.values()) store.stop();
+  }
+
+  #make({ group, version, resource, kind, prefix, storedForm }: ResourceKind): ResourceStore {
+    const names = { group, version, resource, kind, prefix };
+    const form = storedForm === undefined ? {} : { storedForm };
+    return new ResourceStore({ ...this.#shared, ...names, ...form });
+  }
 }

@@ -14,14 +14,14 @@ export function parseForList(resourceVersion: string | undefined): number {
   throw badRequest(`invalid resource version: ${parsed.problem}`);
 }
 
-/** For gets and watches, where the real server forgets to turn it into a 400. */
+/** For gets and watches, where the real server answers 500 instead of 400. */
 export function parseForRead(resourceVersion: string | undefined): number {
   const parsed = parse(resourceVersion ?? "");
   if ("revision" in parsed) return parsed.revision;
   throw new ApiError(500, "", parsed.problem);
 }
 
-/** Whether it names a revision, whichever: neither nothing, nor 0, nor what is no number. */
+/** Whether it is a number other than 0. */
 export function isRevision(resourceVersion: string): boolean {
   const parsed = parse(resourceVersion);
   return "revision" in parsed && parsed.revision !== 0;

@@ -1,6 +1,6 @@
-// What one API server knows of one resource: its present state, in order, and a window of recent
-// changes, both at one revision which may lie behind the storage's. Watchers hear each change
-// while it is applied, so whoever has heard all is exactly at the cache's revision.
+// The state of one resource in one API server, in order, and a window of recent changes, both at
+// one revision, which may be older than that of the storage. Watchers are called for each change
+// while it is applied, so a watcher that has received all is exactly at the revision of the cache.
 import { assertCostly } from "../../environment/assert.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import { RevisionLog } from "../storage/revision-log.ts";
@@ -8,8 +8,7 @@ import { SortedKeys } from "../storage/sorted-keys.ts";
 import type { ListResult, StorageEvent } from "../storage/storage.ts";
 import { CacheEvent } from "./cache-event.ts";
 import type { CacheTally } from "./cache-metrics.ts";
-import { decodeRecord, type EncodedObject } from "./encoded-object.ts";
-import type { RecordDecoder } from "./stored-form.ts";
+import { decodeRecord, type EncodedObject, type RecordDecoder } from "./encoded-object.ts";
 
 export interface CacheListener {
   /** Every change in the listener's namespace, in order. */
@@ -51,7 +50,7 @@ export class WatchCache {
   #forgotten = false;
   #revision = 0;
   #ready = false;
-  /** By namespace; undefined is who watches all of them. */
+  /** By namespace; undefined is for watches of all of them. */
   readonly #listeners = new Map<string | undefined, Set<CacheListener>>();
   readonly #waiters = new Set<Waiter>();
 
@@ -102,7 +101,7 @@ export class WatchCache {
     return this.#window.after(revision, limit).map((entry) => entry.event);
   }
 
-  /** Starts anew from a list of the storage. */
+  /** Replaces everything by a list of the storage. */
   replace(list: ListResult): void {
     this.#objects = new Map();
     this.#keys = new SortedKeys();
@@ -148,7 +147,7 @@ export class WatchCache {
     this.#wakeWaiters();
   }
 
-  /** Forgets everything and ends all watches. Nobody is served until the next `replace`. */
+  /** Forgets everything and ends all watches. No client is served until the next `replace`. */
   reset(): void {
     this.#ready = false;
     const listeners = [...this.#listeners.values()].flatMap((set) => [...set]);
@@ -167,7 +166,7 @@ export class WatchCache {
     };
   }
 
-  /** Calls back once, as soon as the cache is ready and no older than this; until told to stop. */
+  /** Calls back once, when the cache is ready and no older than this; the result cancels it. */
   whenAtLeast(revision: number, wake: () => void): () => void {
     const waiter: Waiter = { isDue: () => this.#ready && this.#revision >= revision, wake };
     this.#waiters.add(waiter);

@@ -55,7 +55,7 @@ describe("planWatch", () => {
     expect(planned({ ...options, allowWatchBookmarks: true })).toEqual(plan);
   });
 
-  it("marks the end of the state only for those who take bookmarks", () => {
+  it("marks the end of the state only for clients that accept bookmarks", () => {
     expect(planWatch({ allowWatchBookmarks: false })).toEqual({
       start: "state",
       minRevision: "latest",

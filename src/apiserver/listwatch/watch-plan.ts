@@ -15,13 +15,13 @@ export interface WatchRequest {
   readonly sendInitialEvents?: boolean | undefined;
   readonly allowWatchBookmarks: boolean;
   readonly timeoutSeconds?: number | undefined;
-  /** What the client wants to see of each object; absent when it wants the object itself. */
+  /** The form of each object for the client; absent for the object itself. */
   readonly shape?: ((object: Record<string, unknown>) => object) | undefined;
-  /** Who watches, for faults and logs. */
+  /** The client, for faults and logs. */
   readonly clientName?: string | undefined;
 }
 
-/** A revision, the storage's present one, or whatever the cache has. */
+/** A revision, the newest of the storage, or that of the cache. */
 export type WatchRevision = number | "latest" | "cached";
 
 export type WatchPlan =
@@ -29,7 +29,7 @@ export type WatchPlan =
   | {
       readonly start: "state";
       readonly minRevision: WatchRevision;
-      /** A bookmark says where the state ends. */
+      /** A bookmark marks the end of the state. */
       readonly endBookmark: boolean;
     }
   /** Every change after a revision. */

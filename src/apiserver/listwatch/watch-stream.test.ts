@@ -147,7 +147,7 @@ describe("a watch", () => {
       replayed.leave();
     }));
 
-  it("says nothing before the version it started from, though the cache is behind it", () =>
+  it("sends nothing before the version it started from, although the cache is older", () =>
     simulateStores(1, async ({ server, settle }) => {
       const { pods, faults } = server("api-1");
       await settle();
@@ -229,7 +229,7 @@ describe("a watch from a version that is too old", () => {
       resumed.leave();
     }));
 
-  it("gets status 410 when the server is told to answer so", () =>
+  it("gets status 410 when the fault for it is set", () =>
     simulateStores(1, async ({ server, settle, simulation }) => {
       const { pods, faults } = server("api-1");
       await settle();
@@ -329,7 +329,7 @@ describe("the end of a watch", () => {
 });
 
 describe("bookmarks", () => {
-  it("come about every minute to those who want them, and say how far the cache is", () =>
+  it("come about every minute on request, with the revision of the cache", () =>
     simulateStores(1, async ({ server, settle, simulation, writeElsewhere }) => {
       const { pods } = server("api-1");
       await settle();

@@ -1,13 +1,12 @@
-// One client's watch: the state first if asked for, then what it missed from the cache's window,
+// One client's watch: the state first if requested, then missed changes from the cache's window,
 // then each change as it happens. Invariant: everything up to `#cursor` that concerns the client
 // has been written, in order, and nothing after it. A client that cannot take more is let go; one
 // that is merely behind reads from the window, so nothing is queued for it.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
 import type { BodyWriter } from "../../environment/network.ts";
-import type { Random } from "../../environment/random.ts";
-import type { Timers } from "../../environment/timers.ts";
-import { BookmarkSchedule } from "./bookmark-schedule.ts";
+import { jitter, type Random } from "../../environment/random.ts";
+import type { CancelTimer, Timers } from "../../environment/timers.ts";
 import {
   bookmarkObject,
   type CacheEvent,
@@ -31,7 +30,7 @@ export type WatchStart =
     }
   | { readonly from: "changes"; readonly revision: number };
 
-export interface WatchStreamOptions {
+interface WatchStreamOptions {
   readonly cache: WatchCache;
   readonly names: ResourceNames;
   readonly request: WatchRequest;
@@ -48,7 +47,7 @@ export interface WatchStreamOptions {
   readonly tally: CacheTally;
 }
 
-/** A client this far behind does not read; real servers give it about 100 changes and 100 ms. */
+/** A client this far behind does not read; real servers allow about 100 changes and 100 ms. */
 const maxPendingBytes = 4 * 1024 * 1024;
 
 /** State and missed changes are written in pieces of about this size, as the client takes them. */
@@ -65,7 +64,7 @@ export class WatchStream {
   /** Let go once it is sent: the stream may live for an hour. */
   #start: WatchStart | undefined;
   #cursor: number;
-  /** Bookmarks say something only once they are past it. */
+  /** Bookmarks are sent only past it. */
   readonly #startRevision: number;
   /** Caught up: changes are written as they happen. */
   #live = false;
@@ -83,7 +82,7 @@ export class WatchStream {
     this.#cursor = start.revision;
   }
 
-  /** Streams to the end, whatever ends it. */
+  /** Streams until the watch ends, for any reason. */
   async run(): Promise<void> {
     const { cache, clock, timers, closed, deadline, faults, request, writer } = this.#options;
     const onClosed = (): void => this.#finish("clientGone");
@@ -103,7 +102,7 @@ export class WatchStream {
       this.#expired = true;
       this.#reconsider();
     });
-    // Sends the status and headers although there may be nothing to say for a long time.
+    // Sends the status and headers although there may be no event for a long time.
     writer.write(new Uint8Array(0));
     if (closed.aborted) onClosed();
     const bookmarks = new BookmarkSchedule({
@@ -156,7 +155,7 @@ export class WatchStream {
     await this.#writePiece(piece);
   }
 
-  /** Writes some of what the client missed; goes live when there is nothing left. */
+  /** Writes some of the missed changes; goes live when none is left. */
   async #catchUp(): Promise<void> {
     const { cache } = this.#options;
     if (this.#stalled) return this.#untilWoken();
@@ -196,7 +195,7 @@ export class WatchStream {
     this.#write(this.#lineOf(event, type), 1);
   }
 
-  /** What the change is to this client, if anything. */
+  /** The event that this client gets for the change, if any. */
   #typeOf(event: CacheEvent): ChangeType | undefined {
     const { namespace, matches } = this.#options.request;
     if (namespace !== undefined && event.namespace !== namespace) return undefined;
@@ -275,5 +274,55 @@ export class WatchStream {
 }
 
 function noOne(): void {
-  // Nobody waits.
+  // No timer is set.
+}
+
+/**
+ * When a watch gets its bookmarks: about every minute, so that a broken watch can resume, and a
+ * last one shortly before its deadline, so that the next watch starts as late as possible.
+ */
+interface BookmarkScheduleOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly random: Random;
+  /** When the watch ends. */
+  readonly deadline: MonotonicMs;
+  readonly send: () => void;
+}
+
+const intervalMs = 60_000;
+
+/** Real servers look for due watches every 1 to 1.25 s, so a bookmark may be that late. */
+const intervalJitter = 1.25 / 60;
+
+const lastBeforeDeadlineMs = 2000;
+
+class BookmarkSchedule {
+  readonly #options: BookmarkScheduleOptions;
+  #cancel: CancelTimer | undefined;
+
+  constructor(options: BookmarkScheduleOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#scheduleNext();
+  }
+
+  /** Idempotent. */
+  stop(): void {
+    this.#cancel?.();
+  }
+
+  #scheduleNext(): void {
+    const { clock, deadline, random, timers, send } = this.#options;
+    const leftMs = elapsedMs(clock.monotonicMs(), deadline) - lastBeforeDeadlineMs;
+    // The last one has been sent; a remainder below the clock's grain is not a wait.
+    if (leftMs < 1) return;
+    const delayMs = Math.min(jitter(random, intervalMs, intervalJitter), leftMs);
+    this.#cancel = timers.after(delayMs, () => {
+      this.#scheduleNext();
+      send();
+    });
+  }
 }

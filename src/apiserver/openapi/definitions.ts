@@ -1,22 +1,11 @@
 // The types of an OpenAPI document, in the form of version 3, made from the schema table and from
-// the schemas of custom kinds. Only what the given kinds can reach is in it. Descriptions are left
-// out: the table holds facts, not prose.
+// the schemas of custom kinds. It has only the types that the given kinds reach. Descriptions are
+// left out: the table holds facts, not prose.
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import { type Schema, schemas } from "../kinds/schema.ts";
-import {
-  deleteOptionsName,
-  kindDefinitionName,
-  listDefinitionName,
-  listMetaName,
-  objectMetaName,
-  patchName,
-  statusName,
-  typeDefinitionName,
-  valueDefinitionName,
-} from "./definition-names.ts";
 
-export type Definitions = Readonly<Record<string, JsonObject>>;
+type Definitions = Readonly<Record<string, JsonObject>>;
 
 /** A type that is sent to a subresource, with the kind that it is. */
 export interface ExtraType {
@@ -78,7 +67,7 @@ function addKind(kind: ResourceKind, found: Map<string, JsonObject>): void {
   }
 }
 
-/** A custom kind's schema says nothing of what every object has. */
+/** The schema of a custom kind lacks the fields that every object has. */
 function customDefinition(openApi: JsonObject): JsonObject {
   const properties = isJsonObject(openApi["properties"]) ? openApi["properties"] : {};
   return {
@@ -176,7 +165,7 @@ function describeValue(type: Schema["type"]): JsonObject {
   }
 }
 
-/** How clients find the type of a kind: by what is written on it. */
+/** Clients find the type of a kind by this extension. */
 function addGroupVersionKinds(
   kinds: readonly ResourceKind[],
   found: Map<string, JsonObject>,
@@ -206,4 +195,53 @@ const coreDeleteOptions = { group: "", version: "v1", kind: "DeleteOptions" };
 
 function unique(gvks: readonly JsonObject[]): readonly JsonObject[] {
   return [...new Map(gvks.map((gvk) => [JSON.stringify(gvk), gvk])).values()];
+}
+
+// Names of types in OpenAPI documents: `io.k8s.api.core.v1.Pod` for `core.v1.Pod` of the schema
+// table, and the reversed group for a custom kind, `com.example.v1.Shop`.
+
+const machinery = "io.k8s.apimachinery.pkg";
+
+export const statusName = `${machinery}.apis.meta.v1.Status`;
+export const deleteOptionsName = `${machinery}.apis.meta.v1.DeleteOptions`;
+const listMetaName = `${machinery}.apis.meta.v1.ListMeta`;
+const objectMetaName = `${machinery}.apis.meta.v1.ObjectMeta`;
+export const patchName = `${machinery}.apis.meta.v1.Patch`;
+
+/** `meta.v1.ObjectMeta` → `io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta`. */
+export function typeDefinitionName(typeName: string): string {
+  if (typeName.startsWith("meta.")) {
+    return `${machinery}.apis.${typeName}`;
+  }
+  return typeName.startsWith("apiextensions.")
+    ? `io.k8s.apiextensions-apiserver.pkg.apis.${typeName}`
+    : `io.k8s.api.${typeName}`;
+}
+
+/** Types that are one value and yet have a name; undefined for plain ones. */
+function valueDefinitionName(type: Schema["type"]): string | undefined {
+  switch (type) {
+    case "intOrString":
+      return `${machinery}.util.intstr.IntOrString`;
+    case "quantity":
+      return `${machinery}.api.resource.Quantity`;
+    case "time":
+      return `${machinery}.apis.meta.v1.Time`;
+    case "microTime":
+      return `${machinery}.apis.meta.v1.MicroTime`;
+    default:
+      return undefined;
+  }
+}
+
+export function kindDefinitionName(kind: ResourceKind): string {
+  return kind.custom === undefined
+    ? typeDefinitionName(kind.schema)
+    : [...kind.group.split(".").reverse(), kind.version, kind.kind].join(".");
+}
+
+export function listDefinitionName(kind: ResourceKind): string {
+  return kind.listKind === undefined
+    ? `${kindDefinitionName(kind)}List`
+    : kindDefinitionName(kind).replace(/[^.]+$/, kind.listKind);
 }

@@ -1,11 +1,10 @@
 // OpenAPI version 2: one document for the whole server, which older clients read to know the types
-// of kinds and what a server can do.
+// of kinds and the features of a server.
 import { isJsonObject, type JsonObject } from "../kinds/fields.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import { definitionsFor } from "./definitions.ts";
 import { answerTypes, descriptions, listAnswerTypes, typesOfSubresources } from "./openapi-v3.ts";
-import { type Operation, type PathItem, pathItems } from "./operations.ts";
-import type { Parameter } from "./parameters.ts";
+import { type Operation, type Parameter, type PathItem, pathItems } from "./operations.ts";
 
 export function openApiV2(kinds: readonly ResourceKind[], version: string): JsonObject {
   const definitions = definitionsFor(kinds, typesOfSubresources(kinds));
@@ -25,10 +24,10 @@ export function openApiV2(kinds: readonly ResourceKind[], version: string): Json
   };
 }
 
-/** What only version 3 can say, or says, is left out. */
+/** Keywords that only version 3 has are left out. */
 const onlyVersion3 = ["allOf", "anyOf", "default", "not", "nullable", "oneOf"];
 
-/** Left out where a value may also be something else than its type says. */
+/** Left out if a value may also have another type. */
 const typeParts = ["additionalProperties", "items", "properties", "type"];
 
 /** A type of version 3 in the form of version 2. */

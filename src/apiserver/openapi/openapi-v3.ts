@@ -2,8 +2,13 @@
 import type { JsonObject } from "../kinds/fields.ts";
 import type { ResourceKind } from "../kinds/resource-kind.ts";
 import { definitionsFor, type ExtraType, reference } from "./definitions.ts";
-import { type Operation, type PathItem, pathItems, subresourceTypes } from "./operations.ts";
-import type { Parameter } from "./parameters.ts";
+import {
+  type Operation,
+  type Parameter,
+  type PathItem,
+  pathItems,
+  subresourceTypes,
+} from "./operations.ts";
 
 /** `kinds` are those of one group and version. */
 export function openApiV3(kinds: readonly ResourceKind[], version: string): JsonObject {

@@ -47,7 +47,7 @@ describe("OpenAPI version 3", () => {
     "1.36",
   );
 
-  test("says how lists are merged and which kind a type is", () => {
+  test("has the merge keys of lists and the kind of each type", () => {
     const spec = objectAt(document, ...schemasPlace, "io.k8s.api.core.v1.PodSpec", "properties");
     expect(spec?.["containers"]).toEqual({
       type: "array",
@@ -70,7 +70,7 @@ describe("OpenAPI version 3", () => {
     expect(missing).toEqual([]);
   });
 
-  test("says what a patch may ask for", () => {
+  test("has the parameters of a patch", () => {
     const path = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}";
     const patch = objectAt(document, "paths", path, "patch");
     expect(patch?.["parameters"]).toEqual(

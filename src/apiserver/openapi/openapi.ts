@@ -1,6 +1,6 @@
 // Where clients find the OpenAPI documents: an index with the hash of each document of version 3,
 // documents that may be kept forever under their hash, and one document of version 2 in JSON and
-// protobuf. Documents are made when first asked for and kept while the kinds stay the same.
+// protobuf. Documents are made at the first request and kept while the kinds stay the same.
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import type { Clock } from "../../environment/clock.ts";
@@ -17,9 +17,9 @@ const indexPath = "/openapi/v3";
 const version2Path = "/openapi/v2";
 const jsonType = "application/json";
 const protobufType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-/** What clients before 1.27 ask for; the answer has the other name. */
+/** The media type that clients before 1.27 send; the answer has the other name. */
 const protobufOldType = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
-/** How long a document may be kept that is asked for by its hash. */
+/** How long clients may cache a document that is requested by its hash. */
 const keptMs = 365 * 24 * 60 * 60 * 1000;
 
 export interface OpenApiRequest {
@@ -133,7 +133,7 @@ interface Document {
   readonly body: Buffer;
   /** By which clients know whether they have it. */
   readonly hash: string;
-  /** Made when first asked for. */
+  /** Made at the first request. */
   zipped?: Buffer;
 }
 

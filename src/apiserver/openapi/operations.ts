@@ -1,41 +1,30 @@
-// What can be done with a kind, path by path, before it is written in the form of either version of
-// OpenAPI. Clients read from it whether a server validates fields, takes dry runs and applies.
+// The operations of a kind, path by path, before they are written for either version of OpenAPI.
+// Clients read them to learn whether a server validates fields and supports dry runs and apply.
 import type { JsonObject } from "../kinds/fields.ts";
 import type { ResourceKind, Subresource } from "../kinds/resource-kind.ts";
 import {
   deleteOptionsName,
+  type ExtraType,
+  gvkOf,
   kindDefinitionName,
   listDefinitionName,
   patchName,
   statusName,
   typeDefinitionName,
-} from "./definition-names.ts";
-import { type ExtraType, gvkOf } from "./definitions.ts";
-import {
-  deleting,
-  logging,
-  namespace,
-  objectName,
-  type Parameter,
-  pretty,
-  query,
-  selecting,
-  watching,
-  writing,
-} from "./parameters.ts";
+} from "./definitions.ts";
 
-export type Method = "delete" | "get" | "patch" | "post" | "put";
+type Method = "delete" | "get" | "patch" | "post" | "put";
 
 export interface Operation {
   readonly method: Method;
   readonly operationId: string;
   readonly tag: string;
-  /** `list`, `post`, `deletecollection`: what `x-kubernetes-action` says. */
+  /** The value of `x-kubernetes-action`: `list`, `post`, `deletecollection`. */
   readonly action: string;
   readonly gvk: JsonObject;
   readonly parameters: readonly Parameter[];
   readonly body?: { readonly types: readonly string[]; readonly definition: string };
-  /** The definition of what comes back; undefined for text. */
+  /** The definition of the answer; undefined for text. */
   readonly answer: string | undefined;
   readonly answerCodes: readonly number[];
   readonly isList: boolean;
@@ -232,4 +221,47 @@ function groupName(group: string): string {
 
 function pascal(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1);
+}
+
+// The parameters of operations. Clients read their names to learn which features a server has.
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query";
+  readonly type: "boolean" | "integer" | "string";
+}
+
+const objectName: Parameter = { name: "name", in: "path", type: "string" };
+const namespace: Parameter = { name: "namespace", in: "path", type: "string" };
+const pretty = query("pretty");
+const writing = [query("dryRun"), query("fieldManager"), query("fieldValidation")];
+const deleting = [
+  query("dryRun"),
+  query("gracePeriodSeconds", "integer"),
+  query("orphanDependents", "boolean"),
+  query("propagationPolicy"),
+];
+const selecting = [
+  query("continue"),
+  query("fieldSelector"),
+  query("labelSelector"),
+  query("limit", "integer"),
+  query("resourceVersion"),
+  query("resourceVersionMatch"),
+  query("sendInitialEvents", "boolean"),
+  query("timeoutSeconds", "integer"),
+];
+const watching = [query("allowWatchBookmarks", "boolean"), query("watch", "boolean")];
+const logging = [
+  query("container"),
+  query("follow", "boolean"),
+  query("limitBytes", "integer"),
+  query("previous", "boolean"),
+  query("sinceSeconds", "integer"),
+  query("tailLines", "integer"),
+  query("timestamps", "boolean"),
+];
+
+function query(name: string, type: Parameter["type"] = "string"): Parameter {
+  return { name, in: "query", type };
 }

@@ -63,7 +63,7 @@ function splitTerms(text: string): readonly string[] {
   return text.split(/(?<!\\),/).filter((term) => term !== "");
 }
 
-/** Only what has a meaning may be escaped, and it may not stand there without. */
+/** Only special characters may be escaped, and they must be. */
 function unescaped(value: string): string {
   return value.replace(/\\(.?)|[,=]/gsu, (found: string, escaped: string | undefined) => {
     if (escaped === undefined) {

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ApiError } from "../api-error.ts";
 import { podKind } from "../kinds/pod.ts";
 import { matchesFields, parseFieldSelector } from "./field-selector.ts";
-import { matchesRequirements } from "./label-selector.ts";
-import { parseLabelSelector } from "./label-selector-parser.ts";
+import { matchesRequirements, parseLabelSelector } from "./label-selector.ts";
 
 describe("a label selector", () => {
   const labels = { app: "web", tier: "front", "example.com/weight": "5", empty: "" };
@@ -36,7 +35,7 @@ describe("a label selector", () => {
     expect(matchesRequirements(parseLabelSelector(selector), labels)).toBe(expected);
   });
 
-  test("says what it expects in a list that ends before it begins", () => {
+  test("names the expected token in a list that ends early", () => {
     expect(() => parseLabelSelector("a in (")).toThrow(
       "unable to parse requirement: found '', expected: ',', ')' or identifier",
     );

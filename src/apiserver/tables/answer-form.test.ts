@@ -100,7 +100,7 @@ describe("a Table", () => {
       );
     }));
 
-  test("of a page says where the next begins", () =>
+  test("of a page has the token of the next page", () =>
     withTwo(async ({ call }, _, b) => {
       const path = `${configMaps}?limit=1&includeObject=None`;
       const { json } = await call("GET", path, undefined, asTable);
@@ -245,7 +245,7 @@ describe("a watch", () => {
     }));
 });
 
-test("an answer is indented for those who ask, and for browsers and curl", () =>
+test("an answer is indented on request, and for browsers and curl", () =>
   withTwo(async ({ call }, a) => {
     const indented = JSON.stringify(a, null, 2);
     const curl = { headers: { "user-agent": "curl/8.0" } };

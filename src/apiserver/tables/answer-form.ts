@@ -1,31 +1,26 @@
-// The form of one answer: its media type, and what its object or list is turned into on the way
-// out. The verbs know nothing of it; whatever they answer is shaped when it is written.
-import type { Clock } from "../../environment/clock.ts";
+// The form of one answer: its media type, and whether its object or list becomes a Table or
+// PartialObjectMetadata. Verbs answer with objects; the form is applied when the answer is written.
+import type { Clock, WallMs } from "../../environment/clock.ts";
 import type { IncomingRequest } from "../../environment/network.ts";
 import { ApiError } from "../api-error.ts";
 import { type AnswerType, type Conversion, negotiate } from "../decode/negotiate.ts";
 import type { ResourceRoute } from "../http/route.ts";
 import { type JsonObject, objectAt, objectsAt, textAt } from "../kinds/fields.ts";
 import { groupVersion, type ResourceKind } from "../kinds/resource-kind.ts";
-import { columnsOf } from "./kind-columns.ts";
-import {
-  type IncludeObject,
-  partialMetadata,
-  partialMetadataList,
-  tableOf,
-  versionOf,
-} from "./table.ts";
-import { scaleColumns } from "./workload-columns.ts";
+import { scaleColumns } from "../verbs/scale.ts";
+import { type Column, defaultColumns, type KindColumns } from "./columns.ts";
 
 export interface AnswerForm {
   readonly mediaType: AnswerType;
   /** Indented, for people. */
   readonly pretty: boolean;
-  /** Absent: everything is answered as it is. Of a watch it shapes one event's object after another. */
+  /**
+   * Absent: everything is answered as it is. Of a watch it shapes one event's object after another.
+   */
   readonly shape?: Shape;
 }
 
-export type Shape = (value: JsonObject) => JsonObject;
+type Shape = (value: JsonObject) => JsonObject;
 
 export const plainForm: AnswerForm = { mediaType: "application/json", pretty: false };
 
@@ -77,7 +72,8 @@ function shapeOf(route: ResourceRoute, { kind, version }: Conversion, clock: Clo
 
 function tableShape(route: ResourceRoute, version: string, clock: Clock): Shape {
   const includeObject = readIncludeObject(route.query);
-  const kind = route.subresource === "scale" ? scaleColumns : columnsOf(route.kind);
+  const kind =
+    route.subresource === "scale" ? scaleColumns : (route.kind.columns ?? defaultColumns);
   const isList = route.verb === "list" || route.verb === "deletecollection";
   let headers = true;
   return (value) => {
@@ -106,7 +102,7 @@ function isStatus(value: JsonObject): boolean {
   return value["kind"] === "Status" && textAt(value, "apiVersion") === "v1";
 }
 
-/** The items of a list do not say what they are; in a row they do. */
+/** The items of a list have no kind and apiVersion; the objects in rows have them. */
 function itemsOf(list: JsonObject, kind: ResourceKind): readonly JsonObject[] {
   const type = { kind: kind.kind, apiVersion: groupVersion(kind) };
   return objectsAt(list, "items").map((item) => ({ ...type, ...item }));
@@ -127,4 +123,90 @@ function goType({ group, kind, custom, storedForm }: ResourceKind): string {
   const [owner = ""] = group.split(".");
   // A built-in kind that is stored in another form is a core kind inside the server.
   return `${owner === "" || storedForm !== undefined ? "core" : owner}.${kind}`;
+}
+
+// Tables and PartialObjectMetadata: sent instead of the objects to a client that asks for them in
+// its Accept header (`as=Table`).
+
+type IncludeObject = "None" | "Metadata" | "Object";
+
+interface TableOptions {
+  readonly kind: KindColumns;
+  /** The version of meta.k8s.io that the client asked for. */
+  readonly version: string;
+  readonly includeObject: IncludeObject;
+  readonly now: WallMs;
+  /** False after the first event of a watch. */
+  readonly headers: boolean;
+}
+
+/** `metadata` is that of the list, or of the one object. */
+function tableOf(
+  objects: readonly JsonObject[],
+  metadata: JsonObject,
+  options: TableOptions,
+): JsonObject {
+  return {
+    kind: "Table",
+    apiVersion: `meta.k8s.io/${options.version}`,
+    metadata,
+    columnDefinitions: options.headers ? options.kind.columns.map(definitionOf) : null,
+    rows: objects.map((object) => rowOf(object, options)),
+  };
+}
+
+/** The metadata of a Table of one object is its version alone. */
+function versionOf(object: JsonObject): JsonObject {
+  const resourceVersion = textAt(object, "metadata", "resourceVersion");
+  return resourceVersion === "" ? {} : { resourceVersion };
+}
+
+function partialMetadata(object: JsonObject, version: string): JsonObject {
+  return {
+    kind: "PartialObjectMetadata",
+    apiVersion: `meta.k8s.io/${version}`,
+    metadata: objectAt(object, "metadata") ?? {},
+  };
+}
+
+function partialMetadataList(
+  objects: readonly JsonObject[],
+  metadata: JsonObject,
+  version: string,
+): JsonObject {
+  return {
+    kind: "PartialObjectMetadataList",
+    apiVersion: `meta.k8s.io/${version}`,
+    metadata,
+    items: objects.map((object) => partialMetadata(object, version)),
+  };
+}
+
+/** In the order in which a real server writes the fields. */
+function definitionOf({ name, type, format, description, priority }: Column): JsonObject {
+  return { name, type, format, description, priority };
+}
+
+function rowOf(object: JsonObject, { kind, now, ...options }: TableOptions): JsonObject {
+  const conditions = kind.conditions?.(object) ?? [];
+  return {
+    cells: kind.cells(object, now),
+    ...(conditions.length === 0 ? {} : { conditions }),
+    object: includedOf(object, options),
+  };
+}
+
+function includedOf(
+  object: JsonObject,
+  { includeObject, version }: Pick<TableOptions, "includeObject" | "version">,
+): JsonObject | null {
+  if (includeObject === "Object") return object;
+  // The bookmark that ends a watch's initial events is known by its annotation, so it has to show.
+  return includeObject === "Metadata" || endsInitialEvents(object)
+    ? partialMetadata(object, version)
+    : null;
+}
+
+function endsInitialEvents(object: JsonObject): boolean {
+  return textAt(object, "metadata", "annotations", "k8s.io/initial-events-end") === "true";
 }

@@ -1,6 +1,6 @@
 // The columns of a custom resource, as its definition's additionalPrinterColumns give them. A value
-// that is absent or of another type than its column leaves the cell empty. After a column whose path
-// cannot be read there are no more, as on a real server.
+// that is absent or of another type than its column leaves the cell empty. After a column whose
+// path cannot be read there are no more, as on a real server.
 import type { WallMs } from "../../environment/clock.ts";
 import { type JsonObject, numberAt, textAt } from "../kinds/fields.ts";
 import { type Cell, type Column, type KindColumns, nameColumn, nameOf } from "./columns.ts";
@@ -19,7 +19,7 @@ export function customColumns(definitions: readonly JsonObject[]): KindColumns {
   };
 }
 
-/** What a definition without columns gets. */
+/** The column of a definition that has none. */
 const ageDefinition: JsonObject = {
   name: "Age",
   type: "date",

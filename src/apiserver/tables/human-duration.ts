@@ -10,7 +10,7 @@ export function ageAt(timestamp: string, now: WallMs): string {
 
 export function humanDuration(durationMs: number): string {
   const seconds = Math.trunc(durationMs / 1000);
-  // Clocks of two machines may differ by a little; more than that is said to be wrong.
+  // Clocks of two machines may differ by a little; a larger difference is shown as invalid.
   if (seconds < -1) return "<invalid>";
   if (seconds < 120) return `${Math.max(0, seconds)}s`;
   const minutes = Math.trunc(seconds / 60);

@@ -182,7 +182,7 @@ function membersOf(value: unknown): readonly unknown[] {
   return typeof value === "object" && value !== null ? Object.values(value) : [];
 }
 
-/** Whatever has members, from the outside inwards. */
+/** All values with members, from the outside inwards. */
 function descendantsOf(value: unknown): readonly unknown[] {
   const members = membersOf(value);
   return members.length === 0 ? [] : [value, ...members.flatMap(descendantsOf)];

@@ -1,7 +1,7 @@
 // Takes cluster-wide numbers, such as addresses and ports, for the objects of a kind that has
-// `allocation`. A number that is taken is a key in the storage, written only if absent, so two servers
-// on one storage never give the same number twice. A number leaks if a server dies between taking it
-// and storing the object; the ranges are wide enough for that.
+// `allocation`. A number that is taken is a key in the storage, written only if absent, so two
+// servers on one storage never give the same number twice. A number leaks if a server dies between
+// taking it and storing the object; the ranges are wide enough for that.
 import { type Random, randomInt } from "../../environment/random.ts";
 import { ApiError } from "../api-error.ts";
 import type { AllocationRules, Taking } from "../kinds/resource-kind.ts";

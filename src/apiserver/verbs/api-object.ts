@@ -1,4 +1,6 @@
 // From checked JSON to an object of a kind, and from an object to the one form that is stored.
+
+import { badRequest } from "../decode/body.ts";
 import { conform } from "../decode/conform.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { isJsonObject, type JsonObject, textAt } from "../kinds/fields.ts";
@@ -20,7 +22,7 @@ export function asKubeObject(kind: ResourceKind, value: JsonObject): KubeObject 
   return { ...value, apiVersion: groupVersion(kind), kind: kind.kind, metadata };
 }
 
-/** A deep copy in the one order of fields; whatever the kind does not know is dropped. */
+/** A deep copy in the one order of fields, without fields that the kind does not know. */
 export function canonicalCopy(kind: ResourceKind, object: KubeObject): KubeObject {
   kind.canonicalize?.(object);
   const { value } = kind.custom?.conform(object) ?? conform(kind.schema, object);
@@ -76,4 +78,42 @@ function isObjectMeta(value: unknown): value is ObjectMeta {
 function subjectOf(kind: ResourceKind): { readonly group: string; readonly kind: string } {
   const isForeignForm = kind.storedForm !== undefined && kind.custom === undefined;
   return { group: isForeignForm ? "" : kind.group, kind: kind.kind };
+}
+
+/** The Status of a successful request without an object in its answer. */
+export function successStatus(code: number, kind?: ResourceKind, object?: KubeObject): JsonObject {
+  const details =
+    kind === undefined || object === undefined
+      ? {}
+      : {
+          details: {
+            name: object.metadata.name,
+            ...(kind.group === "" ? {} : { group: kind.group }),
+            kind: kind.resource,
+            uid: object.metadata.uid,
+          },
+        };
+  return {
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Success",
+    ...details,
+    ...(code === 200 ? {} : { code }),
+  };
+}
+
+/** A PUT names its object twice, and both must agree. */
+export function checkNameInBody(value: JsonObject, name: string): void {
+  const given = textAt(value, "metadata", "name");
+  if (given === "") {
+    throw badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  }
+  if (given !== name) {
+    throw badRequest(
+      `the name of the object (${given}) does not match the name on the URL (${name})`,
+    );
+  }
 }

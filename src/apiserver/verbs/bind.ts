@@ -1,5 +1,5 @@
-// pods/binding: how a scheduler gives a pod its node. The spec is otherwise immutable, so this does
-// not go through the ordinary update.
+// pods/binding: a scheduler assigns a pod to a node. The spec is otherwise immutable, so this is no
+// ordinary update.
 import { toTime } from "../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest } from "../decode/body.ts";
@@ -27,7 +27,7 @@ export async function bindPod(
   }
   const node = textAt(binding, "target", "name");
   if (node === "") {
-    // The real server does not expect this, and says so with its status.
+    // The real server does not expect this and answers with 500.
     throw new ApiError(500, "", "target.name: Required value");
   }
   const uid = textAt(binding, "metadata", "uid");

@@ -1,8 +1,8 @@
 // Create: the server sets its own fields, checks the namespace and the object, and stores it once.
 // Nothing is stored when anything is wrong.
 import { ApiError } from "../api-error.ts";
-import { namespaceKind } from "../kinds/cluster.ts";
 import { textAt } from "../kinds/fields.ts";
+import { namespaceKind } from "../kinds/namespace.ts";
 import { initializeMeta, setManagedFields } from "../kinds/object-meta.ts";
 import {
   type AllocationRules,
@@ -88,8 +88,8 @@ async function storeNew(
 }
 
 /**
- * The real storage refuses a version on what it has yet to create, so a dry run, which ends before
- * the storage, keeps it; what is no number counts as none.
+ * The real storage refuses a new object with a version. A dry run ends before the storage, so it
+ * keeps the version. A version that is no number counts as none.
  */
 function takeVersion({ metadata }: KubeObject): void {
   const { resourceVersion = "" } = metadata;
@@ -99,7 +99,9 @@ function takeVersion({ metadata }: KubeObject): void {
   delete metadata.resourceVersion;
 }
 
-/** The client may try again later if the existing object is being deleted, so the message says so. */
+/**
+ * The client may try again later if the existing object is being deleted, so the message says so.
+ */
 function alreadyThere(refusal: ApiError, existing: KubeObject | undefined): ApiError {
   if (existing?.metadata.deletionTimestamp === undefined) return refusal;
   const { code, reason, message, details } = refusal;

@@ -1,14 +1,16 @@
-// Delete. An object is removed at once, or marked and removed later: when the kubelet has confirmed its
-// grace period, or when its last finalizer has been removed.
+// Delete. An object is removed at once, or marked and removed later: when the kubelet has confirmed
+// its grace period, or when its last finalizer has been removed.
 import { type Clock, toTime, type WallMs } from "../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
+import { badRequest } from "../decode/body.ts";
+import { FieldErrors } from "../kinds/field-errors.ts";
+import { type JsonObject, numberAt, textAt, textsAt, valueAt } from "../kinds/fields.ts";
 import { foregroundFinalizer, markForDeletion, orphanFinalizer } from "../kinds/object-meta.ts";
 import type { DeletionPlan, ResourceKind } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend, Target } from "./backend.ts";
-import type { DeleteOptions } from "./delete-options.ts";
 
-export interface DeleteOutcome {
+interface DeleteOutcome {
   /** The object as it was removed, or as it now waits to be. */
   readonly object: KubeObject;
   readonly removed: boolean;
@@ -97,7 +99,8 @@ function preconditionConflict(
   const { name, uid = "", resourceVersion = "" } = current.metadata;
   const actual = what === "UID" ? uid : resourceVersion;
   if (kind.planDeletion !== undefined) {
-    // A kind with a deletion of its own is not checked by the generic store, which words it otherwise.
+    // A kind with a deletion of its own is not checked by the generic store, which words it
+    // otherwise.
     return new ApiError(
       409,
       "Conflict",
@@ -153,7 +156,7 @@ function planDeletion(
   return { object: current, goesNow: true };
 }
 
-/** A second DELETE of a pod may only shorten what is left. */
+/** A second DELETE of a pod may only shorten its grace period. */
 function planShorterGrace(current: KubeObject, options: DeleteOptions, wall: WallMs): DeletionPlan {
   const {
     deletionTimestamp = "",
@@ -201,4 +204,80 @@ function finalizersFor(
     case "Background":
       return others;
   }
+}
+
+// The options of a DELETE, from its body or, if there is no body, from the query.
+
+const policies = ["Foreground", "Background", "Orphan"] as const;
+
+type PropagationPolicy = (typeof policies)[number];
+
+export interface DeleteOptions {
+  readonly gracePeriodSeconds: number | undefined;
+  readonly propagationPolicy: PropagationPolicy | undefined;
+  readonly preconditions: {
+    readonly uid: string | undefined;
+    readonly resourceVersion: string | undefined;
+  };
+  readonly dryRun: boolean;
+}
+
+/** `body` conforms to `meta.v1.DeleteOptions`, or is undefined when the request had none. */
+export function readDeleteOptions(
+  body: JsonObject | undefined,
+  query: URLSearchParams,
+): DeleteOptions {
+  const given = body ?? fromQuery(query);
+  const orphan = valueAt(given, "orphanDependents");
+  const policy = textAt(given, "propagationPolicy") || legacyPolicy(orphan);
+  const dryRun = textsAt(given, "dryRun");
+  const errors = new FieldErrors();
+  if (policy !== "" && !isPolicy(policy)) {
+    errors.notSupported("propagationPolicy", policy, [...policies, "nil"]);
+  }
+  if (dryRun.some((value) => value !== "All")) {
+    errors.notSupported("dryRun", dryRun, ["All"]);
+  }
+  if (
+    valueAt(given, "orphanDependents") !== undefined &&
+    textAt(given, "propagationPolicy") !== ""
+  ) {
+    const detail = "orphanDependents and deletionPropagation cannot be both set";
+    errors.invalid("propagationPolicy", policy, detail);
+  }
+  errors.throwIfAny({ group: "meta.k8s.io", kind: "DeleteOptions" }, "");
+  return {
+    gracePeriodSeconds: numberAt(given, "gracePeriodSeconds"),
+    propagationPolicy: isPolicy(policy) ? policy : undefined,
+    preconditions: {
+      uid: textAt(given, "preconditions", "uid") || undefined,
+      resourceVersion: textAt(given, "preconditions", "resourceVersion") || undefined,
+    },
+    dryRun: dryRun.length > 0,
+  };
+}
+
+function legacyPolicy(orphan: unknown): string {
+  if (orphan === undefined) {
+    return "";
+  }
+  return orphan === true ? "Orphan" : "Background";
+}
+
+function isPolicy(text: string): text is PropagationPolicy {
+  return policies.some((policy) => policy === text);
+}
+
+function fromQuery(query: URLSearchParams): JsonObject {
+  const grace = query.get("gracePeriodSeconds");
+  if (grace !== null && !/^-?\d+$/.test(grace)) {
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
+  }
+  const orphan = query.get("orphanDependents");
+  return {
+    ...(grace === null ? {} : { gracePeriodSeconds: Number(grace) }),
+    ...(orphan === null ? {} : { orphanDependents: orphan === "true" }),
+    propagationPolicy: query.get("propagationPolicy") ?? "",
+    dryRun: query.getAll("dryRun"),
+  };
 }

@@ -15,7 +15,7 @@ function eviction(name: string, deleteOptions?: object): object {
   return { apiVersion: "policy/v1", kind: "Eviction", metadata: { name }, deleteOptions };
 }
 
-test("an evicted pod is told why it goes, and goes with the grace it was given", () =>
+test("an evicted pod has the reason in its status and keeps its grace period", () =>
   inApiWorld(async ({ call }) => {
     await call("POST", pods, pod("a", { nodeName: "n1" }));
     const before = await call("POST", `${pods}/a/eviction?dryRun=All`, eviction("a"));

@@ -1,5 +1,5 @@
-// pods/eviction: a deletion that others may object to, and that the pod is told the reason of. No
-// PodDisruptionBudgets are served, so nobody objects here.
+// pods/eviction: a deletion that a PodDisruptionBudget may refuse, with its reason in the status of
+// the pod. PodDisruptionBudgets are not served, so no eviction is refused.
 import { toTime } from "../../environment/clock.ts";
 import { ApiError } from "../api-error.ts";
 import { badRequest } from "../decode/body.ts";
@@ -8,8 +8,7 @@ import { type JsonObject, objectAt, objectsAt, textAt, textsAt } from "../kinds/
 import type { KubeObject } from "../kube-object.ts";
 import type { Backend, Target } from "./backend.ts";
 import { fitNamespace } from "./create.ts";
-import { deleteObject } from "./delete.ts";
-import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
+import { type DeleteOptions, deleteObject, readDeleteOptions } from "./delete.ts";
 
 /** Of any version of its group: they are the same. */
 export const evictionKind: ExpectedKind = {
@@ -43,14 +42,14 @@ export async function evictPod(
     refuseOther(pod, options);
     return marked(pod, now);
   });
-  // The version that was asked for is now the one that this has made.
+  // The update has made a new version, so the precondition must name it.
   const { uid, resourceVersion } = options.preconditions;
   const version = resourceVersion && object.metadata.resourceVersion;
   const preconditions = { uid, resourceVersion: version };
   await deleteObject(backend, target, { ...options, preconditions });
 }
 
-/** The request's own dry run counts where the eviction says nothing of it. */
+/** The dry run of the request counts if the eviction has none. */
 function optionsOf(eviction: JsonObject, query: URLSearchParams): DeleteOptions {
   const given = objectAt(eviction, "deleteOptions") ?? {};
   const asked = query.getAll("dryRun").filter((value) => value !== "");

@@ -1,7 +1,7 @@
 // Numbers in a query, as Go's ParseInt reads them.
 import { describe, expect, it } from "vitest";
 import { badRequest } from "../decode/body.ts";
-import { configMapKind } from "../kinds/config.ts";
+import { configMapKind } from "../kinds/config-map.ts";
 import { readInteger, readListRequest } from "./read-options.ts";
 
 function read(query: string): number | undefined {

@@ -6,8 +6,7 @@ import type { KubeObject } from "../kube-object.ts";
 import type { ListRequest } from "../listwatch/list-plan.ts";
 import type { WatchRequest } from "../listwatch/watch-plan.ts";
 import { matchesFields, parseFieldSelector } from "../select/field-selector.ts";
-import { matchesRequirements } from "../select/label-selector.ts";
-import { parseLabelSelector } from "../select/label-selector-parser.ts";
+import { matchesRequirements, parseLabelSelector } from "../select/label-selector.ts";
 
 interface Scope {
   readonly kind: ResourceKind;

@@ -6,8 +6,8 @@ export interface RequestContext {
   /** Everything is checked and answered, nothing is stored. */
   readonly dryRun: boolean;
   /**
-   * The `managedFields` of the object after this write. `object` is what the client wants, with
-   * defaults and nothing carried over; `current` is undefined for a new object.
+   * The `managedFields` of the object after this write. `object` is as the client wants it,
+   * with defaults and nothing carried over; `current` is undefined for a new object.
    */
   managedFieldsAfter(
     object: KubeObject,

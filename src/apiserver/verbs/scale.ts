@@ -1,18 +1,42 @@
-// The scale subresource: the number of replicas of a Deployment or ReplicaSet as an object of its
-// own kind, so that `kubectl scale` and autoscalers need not know the kinds.
+// The scale subresource: the number of replicas of an object as a separate kind, Scale, so that
+// `kubectl scale` and autoscalers need not know all kinds.
 import { conform } from "../decode/conform.ts";
 import type { ExpectedKind } from "../decode/request-object.ts";
 import { internalError } from "../http/answer.ts";
-import type { ScalePaths } from "../kinds/custom-type.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
 import { ensureObject, type JsonObject, numberAt, objectAt, textAt } from "../kinds/fields.ts";
+import type { ScalePaths } from "../kinds/resource-kind.ts";
 import type { KubeObject } from "../kube-object.ts";
 import { conflict } from "../listwatch/refusals.ts";
 import { formatLabelSelector } from "../select/label-selector.ts";
+import {
+  ageColumn,
+  ageOf,
+  countAt,
+  type KindColumns,
+  nameColumn,
+  nameOf,
+  numberColumn,
+} from "../tables/columns.ts";
 import { canonicalCopy } from "./api-object.ts";
 import type { Backend, Target } from "./backend.ts";
 import type { RequestContext } from "./request-context.ts";
 import { updateObject } from "./update.ts";
+
+export const scaleColumns: KindColumns = {
+  columns: [
+    { ...nameColumn, format: "" },
+    numberColumn("Desired", "How many pods are wanted."),
+    numberColumn("Available", "How many pods there are."),
+    ageColumn,
+  ],
+  cells: (scale, now) => [
+    nameOf(scale),
+    countAt(scale, "spec", "replicas"),
+    countAt(scale, "status", "replicas"),
+    ageOf(scale, now),
+  ],
+};
 
 export const scaleKind: ExpectedKind = {
   kind: "Scale",
@@ -20,7 +44,7 @@ export const scaleKind: ExpectedKind = {
   schema: "autoscaling.v1.Scale",
 };
 
-/** `custom` says where a custom kind has what a Scale shows. */
+/** `custom` has the paths of these fields in a custom kind. */
 export function scaleOf(object: KubeObject, custom?: ScalePaths): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const { kind, apiVersion, schema } = scaleKind;

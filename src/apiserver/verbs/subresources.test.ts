@@ -99,7 +99,7 @@ test("a binding of another name is refused, and a dry run of one binds nothing",
     expect(textAt((await call("GET", `${pods}/a`)).json, "spec", "nodeName")).toBe("");
   }));
 
-test("logs come from whoever runs the pods, for a container that must be clear", () =>
+test("logs come from the kubelet, and the container must be unambiguous", () =>
   inApiWorld(
     async ({ call }) => {
       const containers = [

@@ -1,5 +1,5 @@
 // Update: PUT and PATCH of an object, of its status, or of a namespace's finalizers. All are one
-// read-modify-write; what differs is how the next object is made and which part of it counts.
+// read-modify-write; they differ in how the next object is made and which part of it counts.
 import { isDeepStrictEqual } from "node:util";
 import { ApiError } from "../api-error.ts";
 import { FieldErrors } from "../kinds/field-errors.ts";
@@ -64,7 +64,7 @@ function changed(context: RequestContext, request: UpdateRequest, current: KubeO
   return completed(context, request, drafted(context, request, current), current);
 }
 
-/** What the client wants, with defaults, before any rule is asked. */
+/** The object as the client wants it, with defaults, before validation. */
 function drafted(context: RequestContext, request: UpdateRequest, current: KubeObject): KubeObject {
   const { kind } = request;
   const next = request.next(current);

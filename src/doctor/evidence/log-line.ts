@@ -365,10 +365,10 @@ const capnslogSeverities: Readonly<Record<string, LogSeverity>> = {
 };
 
 function headerContent({ text, atMs, program }: Unwrapped): Content | undefined {
-  for (const { pattern, read } of headerForms) {
-    const match = pattern.exec(text);
+  for (const form of headerForms) {
+    const match = form.pattern.exec(text);
     if (match === null) continue;
-    const line = read(match.slice(1));
+    const line = form.read(match.slice(1));
     const klog = parseKlogHeader(line.message);
     if (klog !== undefined) {
       return { type: "layer", layer: { text: line.message, atMs: atMs ?? line.atMs, program } };

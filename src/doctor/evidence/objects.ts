@@ -174,7 +174,7 @@ export class ObjectFacts {
     const holder = textIn(record, "holderIdentity");
     if (holder === undefined || holder === "") return;
     // Leases of kubelets and API servers are heartbeats, not locks.
-    if (namespace === "kube-node-lease" || /^kube-apiserver-/.test(holder)) return;
+    if (namespace === "kube-node-lease" || holder.startsWith("kube-apiserver-")) return;
     const renewTime = textIn(record, "renewTime");
     this.leaders.push({ lock: key, namespace, holder, renewTime, place });
   }
@@ -225,6 +225,10 @@ function textsIn(object: RawRecord, ...path: string[]): Readonly<Record<string, 
   const value = valueIn(object, path);
   if (!isRecord(value)) return {};
   return Object.fromEntries(
-    Object.entries(value).flatMap(([key, text]) => (text == null ? [] : [[key, String(text)]])),
+    Object.entries(value).flatMap(([key, text]) =>
+      typeof text === "string" || typeof text === "number" || typeof text === "boolean"
+        ? [[key, String(text)]]
+        : [],
+    ),
   );
 }

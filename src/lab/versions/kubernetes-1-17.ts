@@ -3,7 +3,7 @@
 // service wrote it again; 1.17.13 compares without it (PR 94112). With that its API server ceased to
 // sort the subsets again, in an order that was not the controller's. Nothing else differs. Unless
 // said otherwise read in 1.17.3 pkg/controller/endpoint/endpoints_controller.go.
-import { requestMetrics117 } from "../../apiserver/http/request-metrics-forms.ts";
+import { requestMetrics117 } from "../../apiserver/http/request-metrics.ts";
 import { nodeRules117 } from "../controllers/nodes/node-rules.ts";
 import { noLeasesOld } from "../kubernetes-service/kubernetes-service-rules.ts";
 import { acquired, failed } from "./election-format.ts";

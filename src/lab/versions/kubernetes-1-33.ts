@@ -1,6 +1,6 @@
 // Kubernetes 1.33.0. Unless said otherwise read in 1.33.0
 // pkg/controller/endpoint/endpoints_controller.go.
-import { requestMetrics133 } from "../../apiserver/http/request-metrics-forms.ts";
+import { requestMetrics133 } from "../../apiserver/http/request-metrics.ts";
 import { structured } from "../../components/klog.ts";
 import { structuredFailures } from "../controllers/klog/failure-lines.ts";
 import { nodeRules133 } from "../controllers/nodes/node-rules.ts";

@@ -1,7 +1,7 @@
 // Kubernetes 1.7.11: the last whose Endpoints controller asked the server for every object at every
 // sync and went over every service each 30 s (1.7.12 reads its cache, 1.8 ends the 30 s). Unless
 // said otherwise read in 1.7.11 pkg/controller/endpoint/endpoints_controller.go.
-import { requestMetrics17 } from "../../apiserver/http/request-metrics-forms.ts";
+import { requestMetrics17 } from "../../apiserver/http/request-metrics.ts";
 import { nodeRules17 } from "../controllers/nodes/node-rules.ts";
 import { noLeasesOld } from "../kubernetes-service/kubernetes-service-rules.ts";
 import { acquired, failed } from "./election-format.ts";

@@ -1,7 +1,7 @@
 // Kubernetes 1.9.11: reads of the cache and no resync of its own (PR 47731), but neither the
 // headless label nor the trigger time, which came with 1.16 and 1.14. Unless said otherwise read in
 // 1.9.11 pkg/controller/endpoint/endpoints_controller.go.
-import { requestMetrics19 } from "../../apiserver/http/request-metrics-forms.ts";
+import { requestMetrics19 } from "../../apiserver/http/request-metrics.ts";
 import { nodeRules19 } from "../controllers/nodes/node-rules.ts";
 import { acquired, failed } from "./election-format.ts";
 import { kubernetes17 } from "./kubernetes-1-7.ts";

@@ -1,7 +1,7 @@
 // The formats of a version: names of metrics, log lines and audit events of its components. The values
 // are in the files of the versions; lists that several versions share are here.
 import type { AuditForm } from "../../apiserver/audit/audit-log.ts";
-import type { RequestMetricsForm } from "../../apiserver/http/request-metrics-forms.ts";
+import type { RequestMetricsForm } from "../../apiserver/http/request-metrics.ts";
 import type { RequestLinesForm } from "../../apiserver/journal/request-journal.ts";
 import type { TraceForm } from "../../apiserver/journal/request-trace.ts";
 import type { ClientMetricsForm } from "../controllers/client-metrics.ts";

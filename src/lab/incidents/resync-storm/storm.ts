@@ -1,6 +1,6 @@
 // One storm: counted at the API server, and measured from the look before it to the look at which the
 // queue is empty again, with the constraint that bound it.
-import type { RequestObserver } from "../../../apiserver/http/served-request.ts";
+import type { RequestObserver } from "../../../apiserver/http/request-record.ts";
 import { bindingConstraint, type ConstraintName } from "../../probe/constraint.ts";
 import { type TimedLook, workBetween } from "../../probe/queue-watch.ts";
 import { loggedWaits } from "../../probe/throttling-waits.ts";

@@ -1,13 +1,22 @@
-// Addresses that name no one machine of the network, and so cannot be an endpoint's.
-
-import { isIpv6 } from "../../environment/ip-address.ts";
+// Messages and rules about IP addresses and networks in fields.
+import { isIpv6, parseNetwork } from "../../environment/ip-address.ts";
 import type { FieldErrors } from "./field-errors.ts";
 
-export interface EndpointIpOptions {
+export const invalidIpMessage = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+
+export const invalidCidrMessage = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+
+/** An address and how many of its leading bits count, written without leading zeros. */
+export function isCidr(text: string): boolean {
+  return /\/(0|[1-9]\d*)$/.test(text) && parseNetwork(text) !== undefined;
+}
+
+interface EndpointIpOptions {
   /** The lab's pods live on loopback addresses, which a real server refuses. */
   readonly mayBeLoopback?: boolean;
 }
 
+/** An endpoint must be one machine: no unspecified, loopback, link-local or multicast address. */
 export function validateEndpointIp(
   field: string,
   address: string,

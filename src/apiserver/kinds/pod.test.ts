@@ -2,7 +2,7 @@
 // what kube-apiserver 1.36 answers for the same pod.
 import { describe, expect, test } from "vitest";
 import type { WallMs } from "../../environment/clock.ts";
-import { podColumns } from "./pod-columns.ts";
+import { podColumns } from "./pod.ts";
 
 const now = Date.parse("2026-01-02T03:04:05Z") as WallMs;
 
@@ -221,7 +221,7 @@ const cases: readonly Case[] = [
 ];
 
 describe("a row of a pod", () => {
-  test.each(cases)("says what it has to say of $of", ({ spec, status, meta, shows }) => {
+  test.each(cases)("shows the status of $of", ({ spec, status, meta, shows }) => {
     const pod = {
       metadata: { name: "p", creationTimestamp: ago(7), ...meta },
       spec: { containers: [{ name: "c" }], ...spec },
@@ -260,7 +260,7 @@ describe("a row of a pod", () => {
     ]);
   });
 
-  test("says of an ended pod how it ended", () => {
+  test("shows how an ended pod ended", () => {
     const message = "The pod has completed successfully.";
     expect(podColumns.conditions?.({ status: { phase: "Succeeded" } })).toEqual([
       { type: "Completed", status: "True", reason: "Succeeded", message },

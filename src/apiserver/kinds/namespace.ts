@@ -1,10 +1,27 @@
-// Kinds of the cluster itself: Namespace, ServiceAccount and Lease.
+// Namespaces. A deleted one terminates until its contents are gone and its finalizer is removed.
 import type { KubeObject } from "../kube-object.ts";
+import {
+  ageColumn,
+  ageOf,
+  type KindColumns,
+  nameColumn,
+  nameOf,
+  textColumn,
+} from "../tables/columns.ts";
 import type { FieldErrors } from "./field-errors.ts";
-import { ensureObject, numberAt, textAt, textsAt } from "./fields.ts";
+import { ensureObject, textAt, textsAt } from "./fields.ts";
 import { dnsLabel, qualifiedName } from "./names.ts";
 import { markForDeletion } from "./object-meta.ts";
 import { defineKind, keepStatus } from "./resource-kind.ts";
+
+const namespaceColumns: KindColumns = {
+  columns: [nameColumn, textColumn("Status", "Active, or on its way out."), ageColumn],
+  cells: (namespace, now) => [
+    nameOf(namespace),
+    textAt(namespace, "status", "phase"),
+    ageOf(namespace, now),
+  ],
+};
 
 /** Holds a deleted namespace until its contents are gone. It is in spec, not in metadata. */
 export const namespaceFinalizer = "kubernetes";
@@ -17,6 +34,7 @@ export const namespaceKind = defineKind({
   shortNames: ["ns"],
   namespaced: false,
   schema: "core.v1.Namespace",
+  columns: namespaceColumns,
   returnsDeleted: true,
   isDeletedSingly: true,
   subresources: ["status", "finalize"],
@@ -63,31 +81,3 @@ function validateFinalizers(namespace: KubeObject, errors: FieldErrors): void {
     }
   }
 }
-
-export const serviceAccountKind = defineKind({
-  kind: "ServiceAccount",
-  resource: "serviceaccounts",
-  shortNames: ["sa"],
-  namespaced: true,
-  schema: "core.v1.ServiceAccount",
-  subresources: ["token"],
-  returnsDeleted: true,
-});
-
-export const leaseKind = defineKind({
-  group: "coordination.k8s.io",
-  kind: "Lease",
-  resource: "leases",
-  namespaced: true,
-  schema: "coordination.v1.Lease",
-  createOnUpdate: true,
-  unconditionalUpdate: false,
-  validate(lease, errors) {
-    const duration = numberAt(lease, "spec", "leaseDurationSeconds");
-    if (duration !== undefined && duration <= 0) {
-      errors.invalid("spec.leaseDurationSeconds", duration, "must be greater than 0");
-    }
-    const transitions = numberAt(lease, "spec", "leaseTransitions");
-    errors.nonNegative("spec.leaseTransitions", transitions);
-  },
-});

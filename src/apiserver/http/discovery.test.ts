@@ -6,7 +6,7 @@ const asked =
   "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +
   "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
-test("all resources of all groups are in one document for those who ask", () =>
+test("all resources of all groups are in one document, on request", () =>
   inApiWorld(async ({ call }) => {
     const { headers, json } = await call("GET", "/apis", undefined, { headers: { accept: asked } });
     expect([headers["content-type"], headers["cache-control"], headers["vary"]]).toEqual([

@@ -1,45 +1,47 @@
-// ConfigMaps and Secrets: maps of data with a size bound, which may be frozen.
-
-import { sameJson } from "../../kube/kinds/same-json.ts";
+// Secrets: data like that of ConfigMaps, with required keys by type.
 import { jsonSyntaxProblem } from "../decode/json-scanner.ts";
 import type { KubeObject } from "../kube-object.ts";
+import {
+  ageColumn,
+  ageOf,
+  type KindColumns,
+  nameColumn,
+  nameOf,
+  textColumn,
+} from "../tables/columns.ts";
+import {
+  dataMaxBytes,
+  decodedBytes,
+  entriesOf,
+  validateFrozen,
+  validateKeys,
+} from "./config-map.ts";
 import type { FieldErrors } from "./field-errors.ts";
 import { ensureObject, objectAt, setDefaults, setField, textAt, textMapAt } from "./fields.ts";
-import { configKey } from "./names.ts";
 import { validateImmutable } from "./object-meta.ts";
 import { defineKind } from "./resource-kind.ts";
 
-/** All values together, as in Kubernetes: etcd's own limit is little more. */
-const dataMaxBytes = 1024 * 1024;
-
-export const configMapKind = defineKind({
-  kind: "ConfigMap",
-  resource: "configmaps",
-  shortNames: ["cm"],
-  namespaced: true,
-  schema: "core.v1.ConfigMap",
-  validate(configMap, errors) {
-    const data = textMapAt(configMap, "data");
-    const binary = textMapAt(configMap, "binaryData");
-    validateKeys("data", Object.keys(data), errors);
-    validateKeys("binaryData", Object.keys(binary), errors);
-    for (const key of Object.keys(data).filter((key) => Object.hasOwn(binary, key))) {
-      errors.invalid(`data[${key}]`, key, "duplicate of key present in binaryData");
-    }
-    if (textBytes(data) + decodedBytes(binary) > dataMaxBytes) {
-      errors.tooLong("[]", dataMaxBytes);
-    }
-  },
-  validateUpdate(configMap, current, errors) {
-    validateFrozen(configMap, current, ["data", "binaryData"], errors);
-  },
-});
+const secretColumns: KindColumns = {
+  columns: [
+    nameColumn,
+    textColumn("Type", "What it is used for."),
+    textColumn("Data", "How many entries it has."),
+    ageColumn,
+  ],
+  cells: (secret, now) => [
+    nameOf(secret),
+    textAt(secret, "type"),
+    entriesOf(secret, "data"),
+    ageOf(secret, now),
+  ],
+};
 
 export const secretKind = defineKind({
   kind: "Secret",
   resource: "secrets",
   namespaced: true,
   schema: "core.v1.Secret",
+  columns: secretColumns,
   selectableFields: { type: (secret) => textAt(secret, "type") },
   setDefaults(secret) {
     setDefaults(secret, { type: "Opaque" });
@@ -71,6 +73,7 @@ export const secretKind = defineKind({
 });
 
 const serviceAccountTokenType = "kubernetes.io/service-account-token";
+
 const accountAnnotation = "kubernetes.io/service-account.name";
 
 const requiredKeys: Readonly<Record<string, readonly string[]>> = {
@@ -111,34 +114,4 @@ function validateJson(field: string, value: string, errors: FieldErrors): void {
   } catch {
     errors.invalid(field, "<secret contents redacted>", jsonSyntaxProblem(text));
   }
-}
-
-function validateKeys(field: string, keys: readonly string[], errors: FieldErrors): void {
-  for (const key of keys) {
-    errors.invalidForEach(`${field}[${key}]`, key, configKey(key));
-  }
-}
-
-function validateFrozen(
-  object: KubeObject,
-  current: KubeObject,
-  fields: readonly string[],
-  errors: FieldErrors,
-): void {
-  if (current["immutable"] !== true) {
-    return;
-  }
-  for (const field of ["immutable", ...fields]) {
-    if (!sameJson(object[field], current[field])) {
-      errors.forbidden(field, "field is immutable when `immutable` is set");
-    }
-  }
-}
-
-function textBytes(data: Readonly<Record<string, string>>): number {
-  return Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value), 0);
-}
-
-function decodedBytes(data: Readonly<Record<string, string>>): number {
-  return Object.values(data).reduce((sum, value) => sum + Buffer.byteLength(value, "base64"), 0);
 }
