@@ -134,7 +134,7 @@ describe.skipIf(withoutNginx !== false)("under load, with two replicas", () => {
     if (kubelet === undefined) throw new Error("no node can be lost");
     const pods = knownPods.filter(({ node }) => node === kubelet.node);
     lostNodes.add(kubelet.node);
-    await kubelet.vanish();
+    await kubelet.powerOff();
     return new Set(pods.map(({ address }) => address));
   }
 

@@ -92,13 +92,3 @@ export const pureFolders = ["src/decide/", "src/doctor/rules/"];
 
 /** Comments and names of tests there are being rewritten, so unclear words still pass. */
 export const beingRewritten = ["src/lab/"];
-
-/**
- * Fixtures that still bear the name of a contract suite. They move to tests/ when the folders that
- * use them do, and then this list goes: an entry without such a fixture is an error.
- */
-export const misnamedFixtures = [
-  "src/lab/controllers/controller-world.contract.ts",
-  "src/lab/deployed-rights.contract.ts",
-  "src/lab/observed/",
-];

@@ -2,15 +2,8 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import {
-  ambientAllowed,
-  folders,
-  misnamedFixtures,
-  ordinaryClients,
-  ownServer,
-  pureFolders,
-} from "./folders.ts";
-import { type Breach, contractProblem, describeBreach, tidy } from "./tidy.ts";
+import { ambientAllowed, folders, ordinaryClients, ownServer, pureFolders } from "./folders.ts";
+import { describeBreach, tidy } from "./tidy.ts";
 
 const header = "// What this file is for.\n";
 
@@ -29,16 +22,7 @@ const files = execFileSync(
 it("finds nothing to say about this repository", () => {
   expect(files.length).toBeGreaterThan(20);
   const breaches = files.flatMap((path) => tidy(path, readFileSync(path, "utf8")));
-  const isKnown = ({ file, problem }: Breach, entry: string) =>
-    problem === contractProblem && file.startsWith(entry);
-  expect(
-    breaches
-      .filter((breach) => !misnamedFixtures.some((entry) => isKnown(breach, entry)))
-      .map(describeBreach),
-  ).toEqual([]);
-  expect(
-    misnamedFixtures.filter((entry) => !breaches.some((breach) => isKnown(breach, entry))),
-  ).toEqual([]);
+  expect(breaches.map(describeBreach)).toEqual([]);
 });
 
 it("knows every folder of src, and no other", () => {

@@ -63,7 +63,7 @@ const bannedModules: Readonly<Record<string, "*" | readonly string[]>> = {
 /** Names of these modules that are plain functions of their arguments. */
 const pureNames: Readonly<Record<string, readonly string[]>> = { "node:net": ["isIP"] };
 
-export const contractProblem = "is not a contract suite";
+const contractProblem = "is not a contract suite";
 const contractReason =
   "a contract suite exports functions …Contract that register the same tests for each " +
   "implementation; worlds, judges and other fixtures live in tests/";

@@ -70,7 +70,7 @@ import type { ResourceKind } from "./kinds/resource-kind.ts";
 import { ServedKinds } from "./kinds/served-kinds.ts";
 import { ResourceStores } from "./listwatch/resource-store.ts";
 import { OpenApi } from "./openapi/openapi.ts";
-import { whenStorageAnswers } from "./storage/patient-start.ts";
+import { retryUntilStorageReady } from "./storage/retry-until-storage-ready.ts";
 import type { Storage } from "./storage/storage.ts";
 import { Allocator } from "./verbs/allocator.ts";
 import type { Backend } from "./verbs/backend.ts";
@@ -210,7 +210,7 @@ export class ApiServer {
       throw new Error(`the API server ${this.#options.name} has been started before`);
     }
     const patience = { ...this.#options, log: this.#log, signal };
-    await whenStorageAnswers(patience, async () => {
+    await retryUntilStorageReady(patience, async () => {
       await ensureInitialObjects(this.#backend);
       await preloadObjects(this.#backend, this.#kinds.all, this.#options);
       await this.#access.start();

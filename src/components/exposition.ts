@@ -43,7 +43,7 @@ function labelText(labels: Sample["labels"]): string {
   return pairs.length === 0 ? "" : `{${pairs.join(",")}}`;
 }
 
-/** The labels without those that tell the samples of one series apart. */
+/** The labels without those that distinguish the samples of one series. */
 function seriesText({ le: _bound, quantile: _quantile, ...labels }: Sample["labels"]): string {
   return labelText(labels);
 }

@@ -78,7 +78,7 @@ describe("a cluster with controlled access", () => {
       const endpoints = await get("/api/v1/namespaces/shop/endpoints/web");
       expect(listAt(objectsAt(endpoints, "subsets")[0], "addresses").length).toBe(3);
       if (isThorough(process.env)) {
-        await cluster.expel("blue-node-1");
+        await cluster.removeFromCluster("blue-node-1");
         await simulation.sleep(400_000);
       }
       const client = new HttpKubeClient({

@@ -1,6 +1,6 @@
-// How a cluster with controlled access differs from one where everybody may do everything: its
-// servers ask RBAC and bound the requests at work, its controllers look after accounts, and its
-// components have the rights they need, as bindings one can read.
+// A cluster with access control, compared with one where every user may do everything: its servers use
+// RBAC and limit the requests in flight, its controllers manage accounts, and its components have the
+// rights they need, as bindings in the API.
 import { bindingObject } from "../apiserver/access/bootstrap-policy.ts";
 import type { ApiServerOptions } from "../apiserver/api-server.ts";
 import type { User } from "../apiserver/http/authentication.ts";
@@ -31,7 +31,7 @@ const controllerRoles = [
 
 type AccessOptions = Pick<ClusterOptions, "accessControl">;
 
-/** What the API servers of the cluster are told of access. `secret` is the cluster's own. */
+/** The access options of the API servers. `secret` is the cluster's own. */
 export function serverAccess(
   { accessControl }: AccessOptions,
   tokens: ReadonlyMap<string, User>,

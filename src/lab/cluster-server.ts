@@ -14,17 +14,15 @@ import { isIp } from "../environment/ip-address.ts";
 import type { ListenOptions } from "../environment/network.ts";
 import type { Random } from "../environment/random.ts";
 import { componentBindings, serverAccess } from "./cluster-access.ts";
-import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
 import {
   type KubernetesServiceFlags,
   startKubernetesServiceReconciler,
 } from "./kubernetes-service/kubernetes-service-reconciler.ts";
-import { kubernetesServiceRules } from "./kubernetes-service/versions.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { servedKinds } from "./served-kinds.ts";
-import { componentForm } from "./version-formats/component-form.ts";
+import { type ProfileName, profileNamed } from "./versions/profiles.ts";
 
-/** What a server is: plain data, so that another process can be told. */
+/** The settings of a server: plain data for another process. */
 export interface ServerPlan {
   /** `lab-1`, `lab-1-server-2`. */
   readonly name: string;
@@ -95,7 +93,7 @@ export async function startServer(parts: ServerParts): Promise<StartedServer> {
     ? startKubernetesServiceReconciler({ ...environment, ...own })
     : undefined;
   const stop = async (): Promise<void> => {
-    const { stopOrder } = kubernetesServiceRules(profile);
+    const { stopOrder } = profileNamed(profile).kubernetesService;
     if (stopOrder === "listener-first") await apiServer.stop();
     await reconciler?.stop();
     await apiServer.stop();
@@ -108,7 +106,7 @@ const establishingMs = 5000;
 
 function makeServer(parts: ServerParts): ApiServer {
   const { environment, name, profile, storage, tokens, secret, observers = [] } = parts;
-  const form = componentForm(profile);
+  const form = profileNamed(profile).formats;
   const apiServer = new ApiServer({
     ...environment,
     storage,
@@ -134,7 +132,7 @@ function makeServer(parts: ServerParts): ApiServer {
 function recordsOf(parts: ServerParts): readonly RequestObserver[] {
   const { environment, profile, verbosity, klog, peers, audit } = parts;
   const { clock, random } = environment;
-  const { traces, requestLines: lines, audit: form } = componentForm(profile);
+  const { traces, requestLines: lines, audit: form } = profileNamed(profile).formats;
   const journal = { clock, random, klog, traces, lines, verbosity, peers };
   return [
     new RequestJournal(journal),
@@ -144,7 +142,7 @@ function recordsOf(parts: ServerParts): readonly RequestObserver[] {
 
 /** The first lines of a server's log. */
 function noteServing(profile: ProfileName, klog: Klog, url: string): void {
-  const { lines } = componentForm(profile);
+  const { lines } = profileNamed(profile).formats;
   const { source, address } = lines.apiServerServing;
   const { port } = new URL(url);
   klog.write("I", lines.apiServerVersion, `Version: ${profileNamed(profile).gitVersion}`);

@@ -9,9 +9,11 @@ import type { ClusterOptions, ClusterServer } from "./cluster.ts";
 import { type ServerPlan, startServer } from "./cluster-server.ts";
 import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { controlPlaneNode } from "./controllers/kube-controllers.ts";
-import type { ProfileName } from "./controllers/profiles.ts";
-import { loopbackUser } from "./kubernetes-service/kubernetes-service-reconciler.ts";
-import { apiServerCommand } from "./version-formats/api-server-command.ts";
+import {
+  type KubernetesServiceFlags,
+  loopbackUser,
+} from "./kubernetes-service/kubernetes-service-reconciler.ts";
+import type { ProfileName } from "./versions/profiles.ts";
 
 export const defaultProfile: ProfileName = "1.33";
 
@@ -69,7 +71,7 @@ export async function startServers(
   return servers;
 }
 
-/** The first to watch, so the first to hear: in the same instant, before any server does. */
+/** The first watch of the storage, so it receives each event before any server does. */
 function noteStored(storage: Storage, onEvent: (event: StorageEvent) => void): void {
   storage.watch("", firstRevision, {
     onEvent,
@@ -132,4 +134,31 @@ export function commandOf(
 /** Derived, so that who has one component's token does not have another's by accident. */
 export function componentToken(token: string, user: string): string {
   return `${token}/${user}`;
+}
+
+interface ApiServerCommandOptions {
+  /** Where others reach it. */
+  readonly address: string;
+  readonly port: string;
+  readonly kubernetesService: KubernetesServiceFlags;
+  readonly verbosity: number;
+  readonly isAudited: boolean;
+}
+
+/** The range of cluster IPs in apiserver/kinds/service-addresses.ts. */
+const serviceRange = "10.96.0.0/16";
+
+function apiServerCommand(options: ApiServerCommandOptions): readonly string[] {
+  const { address, port, kubernetesService, verbosity, isAudited } = options;
+  const { reconcilerType, apiserverCount } = kubernetesService;
+  return [
+    "kube-apiserver",
+    `--advertise-address=${address}`,
+    `--secure-port=${port}`,
+    `--service-cluster-ip-range=${serviceRange}`,
+    ...(apiserverCount === undefined ? [] : [`--apiserver-count=${apiserverCount}`]),
+    ...(reconcilerType === undefined ? [] : [`--endpoint-reconciler-type=${reconcilerType}`]),
+    ...(isAudited ? ["--audit-log-path=/var/log/kubernetes/audit.log"] : []),
+    `--v=${verbosity}`,
+  ];
 }

@@ -21,7 +21,6 @@ import { ControlPlane } from "./control-plane.ts";
 import type { ControllerFlags } from "./controllers/flags.ts";
 import { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { controlPlaneNode } from "./controllers/kube-controllers.ts";
-import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
 import type { HeartbeatGaps } from "./kubelet/heartbeat-gaps.ts";
 import type { Kubelet } from "./kubelet/kubelet.ts";
 import type { Ledger } from "./kubelet/ledger.ts";
@@ -30,6 +29,7 @@ import type { KubernetesServiceFlags } from "./kubernetes-service/kubernetes-ser
 import type { LabEnvironment } from "./lab-environment.ts";
 import { Machines } from "./machines.ts";
 import type { StageRecorder } from "./saved/stage-recorder.ts";
+import { type ProfileName, profileNamed } from "./versions/profiles.ts";
 
 export interface ClusterOptions {
   /** `lab-1`; the parts are named after it. */
@@ -46,11 +46,11 @@ export interface ClusterOptions {
   readonly kubernetesService?: KubernetesServiceFlags;
   /** Certificate and key of the servers, and what to verify them with; plain HTTP when absent. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };
-  /** RBAC, accounts with tokens and bounded requests; else everybody who is known may do all. */
+  /** RBAC, accounts with tokens and limited requests; else every known user may do everything. */
   readonly accessControl?: boolean;
   /**
-   * Every object tells in its managedFields who wrote which field, as in a real cluster; otherwise
-   * only those do that somebody has applied. It costs 25 to 65 µs of each write, and memory.
+   * Every object has managedFields, as in a real cluster; otherwise only objects that were applied have
+   * them. It costs 25 to 65 µs of each write, and memory.
    */
   readonly fieldOwners?: boolean;
   readonly nodes: number;
@@ -77,7 +77,7 @@ export interface ClusterOptions {
   readonly recorder?: ClusterRecorder;
   /** Keep a record of each request to any of the servers. */
   readonly observers?: readonly RequestObserver[];
-  /** Called as the storage commits each change of an object, before anybody can hear of it. */
+  /** Called as the storage commits each change of an object, before any watch receives it. */
   readonly onStored?: (event: StorageEvent) => void;
   /** What the controllers' resync period is stretched by, from 1 to 2; drawn unless given. */
   readonly resyncFactor?: number;
@@ -116,10 +116,10 @@ export interface Cluster<Server extends ReachableServer = ClusterServer> {
   readonly access: ClusterAccess;
   readonly controlPlane: ControlPlane;
   readonly kubelets: readonly Kubelet[];
-  /** What `kubectl logs` shows of pods that keep their own log; set by whoever runs in them. */
+  /** Logs of pods that keep their own log, for `kubectl logs`; set by the program in the pod. */
   readonly logs: ComponentLogs;
   /** Takes a machine out of the cluster that goes on by itself: see `machines.ts`. */
-  expel(node: string): Promise<void>;
+  removeFromCluster(node: string): Promise<void>;
   /** Ends every part. Idempotent. */
   stop(): Promise<void>;
 }
@@ -138,7 +138,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   );
 }
 
-/** With servers that somebody else starts: all of them, or none. */
+/** With servers that `start` starts: all of them, or none. */
 export async function startClusterWith<Server extends ReachableServer>(
   options: ClusterOptions,
   start: (surroundings: ServerSurroundings) => Promise<readonly Server[]>,
@@ -198,7 +198,7 @@ export async function startClusterWith<Server extends ReachableServer>(
     await Promise.all([controlPlane.stop(), running]);
     await Promise.all(servers.map((server) => server.stop()));
   };
-  const expel = (node: string): Promise<void> => machines.expel(node);
+  const removeFromCluster = (node: string): Promise<void> => machines.removeFromCluster(node);
   const parts = { servers, controlPlane, kubelets, logs: componentLogs };
-  return { name, access, ...parts, expel, stop };
+  return { name, access, ...parts, removeFromCluster, stop };
 }

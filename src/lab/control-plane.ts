@@ -10,11 +10,10 @@ import type { ControllerFlags } from "./controllers/flags.ts";
 import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { controllerManager, controlPlaneNode } from "./controllers/kube-controllers.ts";
 import { ControllersProcess } from "./controllers/kube-controllers-process.ts";
-import { type ProfileName, profileNamed, userAgentOf } from "./controllers/profiles.ts";
 import type { AccountOptions } from "./controllers/started-controllers.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { runScheduler } from "./scheduler/scheduler.ts";
-import { componentForm } from "./version-formats/component-form.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "./versions/profiles.ts";
 
 export interface ControlPlaneOptions {
   /** Of one machine of the control plane: the first is 0. */
@@ -122,7 +121,7 @@ export class ControlPlane {
     const access = accessOf(scheduler);
     const { gitVersion, logs } = profileNamed(profile);
     const klog = this.#klogOf(scheduler, controlPlaneNode, new Klog(environment));
-    const line = componentForm(profile).lines.schedulerVersion;
+    const line = profileNamed(profile).formats.lines.schedulerVersion;
     if (line?.verbosity === 0) {
       const isStructured = logs === "structured";
       const text = isStructured

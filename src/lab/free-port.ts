@@ -1,6 +1,6 @@
-// A port for a program that must be told one before it runs, as nginx: nobody listens on it, and the
-// system hands it to no outgoing connection, which could take it in the moment between. Those come
-// from 32768 on (net.ipv4.ip_local_port_range), so it is sought below.
+// A free port for a program that needs its number before it runs, such as nginx. The system gives ports
+// from 32768 on to outgoing connections (net.ipv4.ip_local_port_range), so this port is below: no
+// connection can take it before the program listens.
 import type { Environment } from "../environment/environment.ts";
 import { NetworkError } from "../environment/network.ts";
 import { randomInt } from "../environment/random.ts";

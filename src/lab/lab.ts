@@ -9,13 +9,13 @@ import {
   startCluster,
 } from "./cluster.ts";
 import type { ControllerFlags } from "./controllers/flags.ts";
-import type { ProfileName } from "./controllers/profiles.ts";
 import { freePort } from "./free-port.ts";
 import type { KubeconfigContext } from "./kubeconfig.ts";
 import { Ledger } from "./kubelet/ledger.ts";
 import type { LabEnvironment } from "./lab-environment.ts";
 import { serverAddress, takeLoopbackNetworks } from "./loopback-networks.ts";
 import { type StoredClusterOptions, startStoredCluster } from "./processes/stored-cluster.ts";
+import type { ProfileName } from "./versions/profiles.ts";
 
 export interface LabOptions {
   readonly environment: LabEnvironment;

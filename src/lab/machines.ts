@@ -1,5 +1,5 @@
-// The machines of a cluster: nodes that run pods, each with credentials of its own, and those the
-// control plane is said to run on, which only have to be heard of. Nothing outlives `run`.
+// The machines of a cluster: nodes that run pods, each with its own credentials, and nodes of the
+// control plane, which only send heartbeats. Nothing outlives `run`.
 import { setMaxListeners } from "node:events";
 import type { User } from "../apiserver/http/authentication.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
@@ -8,13 +8,13 @@ import { objectPath } from "../kube/kinds/kind.ts";
 import { nodeKind } from "../kube/kinds/node.ts";
 import type { ClusterOptions } from "./cluster.ts";
 import { nodeNameOf } from "./control-plane.ts";
-import type { Profile } from "./controllers/profiles/profile.ts";
-import { userAgentOf } from "./controllers/profiles.ts";
 import { Kubelet } from "./kubelet/kubelet.ts";
 import type { KubeletRules } from "./kubelet/kubelet-rules.ts";
 import { NodeHeartbeat } from "./kubelet/node-heartbeat.ts";
 import { PodAddresses } from "./kubelet/pod-addresses.ts";
 import type { PodLogBook } from "./kubelet/pod-log-book.ts";
+import type { Profile } from "./versions/profile.ts";
+import { userAgentOf } from "./versions/profiles.ts";
 
 export interface MachinesOptions {
   readonly cluster: ClusterOptions;
@@ -61,15 +61,15 @@ export class Machines {
   }
 
   /**
-   * Takes a machine out of the cluster that nobody stops: its credentials are taken no longer and
-   * its Node is deleted. Its kubelet and its containers run on.
+   * Removes a machine from the cluster without stopping it: its credentials are revoked and its Node is
+   * deleted. Its kubelet and its containers continue to run.
    */
-  async expel(node: string): Promise<void> {
+  async removeFromCluster(node: string): Promise<void> {
     const { cluster, access, tokens } = this.#options;
     const token = this.#tokens.get(node);
     if (token === undefined) throw new Error(`the cluster ${access.name} has no node ${node}`);
     tokens.delete(token);
-    await this.kubelets.find((kubelet) => kubelet.node === node)?.stray();
+    await this.kubelets.find((kubelet) => kubelet.node === node)?.loseCredentials();
     const environment = cluster.environmentOf(cluster.name);
     const client = new HttpKubeClient({ ...environment, cluster: access, userAgent: "lockstep" });
     await client.request({

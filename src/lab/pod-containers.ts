@@ -1,7 +1,6 @@
-// What runs inside pods whose program is more than the lab's ordinary one: for each pod of an
-// application a container is started when the pod runs and ended when the API says that the pod is
-// to go. A machine can stray: then nobody tells it any more, and its containers run on whatever the
-// API says of their pods.
+// Containers of pods that need more than the ordinary program of the lab: for each pod of an
+// application one is started when the pod runs and ended when the pod is deleted. A machine can lose its
+// credentials: then it receives no events, and its containers continue without regard to their pods.
 import type { Environment } from "../environment/environment.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type Pod, podKind } from "../kube/kinds/pod.ts";
@@ -30,7 +29,7 @@ export interface RunningContainer<C extends Container> {
   /** As it was when the container began. */
   readonly pod: Pod;
   readonly container: C;
-  /** On a machine that is not told anything any more. */
+  /** On a machine that receives no events any more. */
   readonly isStray: boolean;
 }
 
@@ -63,7 +62,7 @@ export class PodContainers<C extends Container> {
     this.#pods.start();
   }
 
-  /** From now on the node's containers hear of nothing. */
+  /** From now on the containers of the node receive no events. */
   strand(node: string): void {
     this.#strayNodes.add(node);
   }

@@ -1,14 +1,14 @@
-// What the API servers of a version serve, and how they store it where that differs: an old server
-// has no EndpointSlices, and up to 1.17.12 it packs and sorts the subsets of Endpoints anew. A kind
-// that no controller of the lab would run can be listed, which kubectl does by itself, and not made.
+// The kinds that API servers of a version serve, and how they store them where that differs: an old
+// server has no EndpointSlices, and up to 1.17.12 it packs and sorts the subsets of Endpoints. A kind
+// that no controller of the lab runs can be listed, which kubectl does by itself, but not created.
 import { ApiError } from "../apiserver/api-error.ts";
 import { allKinds } from "../apiserver/kinds/all-kinds.ts";
 import { qualifiedResource, type ResourceKind } from "../apiserver/kinds/resource-kind.ts";
 import type { KubeObject } from "../apiserver/kube-object.ts";
 import { repack } from "./controllers/endpoints/repack.ts";
 import { placedIn } from "./controllers/endpoints/stored-subsets.ts";
-import type { EndpointsPacking } from "./controllers/profiles/profile.ts";
-import { type ProfileName, profileNamed } from "./controllers/profiles.ts";
+import type { EndpointsPacking } from "./versions/profile.ts";
+import { type ProfileName, profileNamed } from "./versions/profiles.ts";
 
 export function servedKinds(profile: ProfileName): readonly ResourceKind[] {
   const { endpointSlices, endpointsPacking } = profileNamed(profile);

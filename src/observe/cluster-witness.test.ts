@@ -1,6 +1,4 @@
 import { expect, test } from "vitest";
-import { HttpKubeClient } from "../kube/client/http-client.ts";
-import { fixedAccess } from "../kube/credentials/credentials.ts";
 import {
   type ControllerWorld,
   deployment,
@@ -8,7 +6,9 @@ import {
   inControllerWorld,
   service,
   services,
-} from "../lab/controllers/controller-world.contract.ts";
+} from "../../tests/controllers/controller-world.ts";
+import { HttpKubeClient } from "../kube/client/http-client.ts";
+import { fixedAccess } from "../kube/credentials/credentials.ts";
 import type { Journey } from "../timeline/journey.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import { ClusterWitness } from "./cluster-witness.ts";

@@ -6,7 +6,7 @@ import {
   observerFiles,
   type Right,
   rightsIn,
-} from "../lab/deployed-rights.contract.ts";
+} from "../../tests/rights/deployed-rights.ts";
 import { isThorough } from "../simulation/seeds.ts";
 
 const role = "lockstep-observer";

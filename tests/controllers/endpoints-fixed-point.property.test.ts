@@ -4,12 +4,8 @@ import type { WallMs } from "../../src/environment/clock.ts";
 import { isHeadless } from "../../src/kube/kinds/service.ts";
 import { isUpToDate, publishedEndpoints } from "../../src/lab/controllers/endpoints/published.ts";
 import { subsetsOf } from "../../src/lab/controllers/endpoints/subsets.ts";
-import {
-  type ProfileName,
-  profileNamed,
-  profileNames,
-} from "../../src/lab/controllers/profiles.ts";
 import { wholeEndpoints } from "../../src/lab/controllers/whole-object.ts";
+import { type ProfileName, profileNamed, profileNames } from "../../src/lab/versions/profiles.ts";
 import { type PodFields, podOf, serviceOf, wholeOf } from "./controller-objects.ts";
 
 const containerPorts = [

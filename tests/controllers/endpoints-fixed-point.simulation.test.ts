@@ -5,11 +5,7 @@ import { sameJson } from "../../src/kube/kinds/same-json.ts";
 import { isHeadless, serviceKind } from "../../src/kube/kinds/service.ts";
 import { subsetsOf } from "../../src/lab/controllers/endpoints/subsets.ts";
 import { ownedPodKind } from "../../src/lab/controllers/owned-pod.ts";
-import {
-  type ProfileName,
-  profileNamed,
-  profileNames,
-} from "../../src/lab/controllers/profiles.ts";
+import { type ProfileName, profileNamed, profileNames } from "../../src/lab/versions/profiles.ts";
 import { forEachSeed, isThorough } from "../../src/simulation/seeds.ts";
 import { type EndpointsWorld, inEndpointsWorld, namespacePath } from "./endpoints-world.ts";
 

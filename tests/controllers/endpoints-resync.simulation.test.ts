@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { textAt, textMapAt } from "../../src/apiserver/kinds/fields.ts";
-import type { ProfileName } from "../../src/lab/controllers/profiles.ts";
+import type { ProfileName } from "../../src/lab/versions/profiles.ts";
 import { isThorough } from "../../src/simulation/seeds.ts";
 import {
   addPod,

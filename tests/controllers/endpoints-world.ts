@@ -11,8 +11,8 @@ import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { runEndpointsController } from "../../src/lab/controllers/endpoints/endpoints-controller.ts";
 import { type ControllerFlags, controllerFlags } from "../../src/lab/controllers/flags.ts";
 import { Informers } from "../../src/lab/controllers/informers.ts";
-import { type ProfileName, profileNamed } from "../../src/lab/controllers/profiles.ts";
 import { servedKinds } from "../../src/lab/served-kinds.ts";
+import { type ProfileName, profileNamed } from "../../src/lab/versions/profiles.ts";
 import { type ApiWorld, inApiWorld } from "../apiserver/api-world.ts";
 
 export interface EndpointsWorld extends ApiWorld {

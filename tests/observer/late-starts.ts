@@ -4,8 +4,8 @@ import { type Random, randomBetween } from "../../src/environment/random.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import type { ObservablePlay, Stage } from "../../src/lab/incidents/stage.ts";
 import { VirtualStages } from "../../src/lab/incidents/virtual-stage.ts";
-import { withoutDistance } from "../../src/lab/observed/exact-observer.contract.ts";
 import type { PublishedForm } from "../../src/sources/published-form.ts";
+import { withoutDistance } from "./exact-observer.ts";
 import { IncidentTruth } from "./incident-truth.ts";
 import { type Judged, StartedObserver } from "./started-observer.ts";
 

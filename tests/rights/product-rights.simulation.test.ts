@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  accessFiles,
-  businessFiles,
-  type Right,
-  rightsIn,
-} from "../../src/lab/deployed-rights.contract.ts";
 import { isThorough } from "../../src/simulation/seeds.ts";
+import { accessFiles, businessFiles, type Right, rightsIn } from "./deployed-rights.ts";
 import { runProduct } from "./product-rights.ts";
 
 const whole = {

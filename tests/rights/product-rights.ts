@@ -18,19 +18,13 @@ import { DirectKubeClient } from "../../src/kube/client/direct-client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { type ClusterAccess, fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
-import {
-  accessFiles,
-  businessFiles,
-  lessened,
-  objectsIn,
-  type Right,
-} from "../../src/lab/deployed-rights.contract.ts";
 import { ClusterWitness } from "../../src/observe/cluster-witness.ts";
 import { openWatches } from "../../src/observe/observed-watch.ts";
 import { EventWriter } from "../../src/outputs/events/event-writer.ts";
 import { ServiceSyncer } from "../../src/outputs/slices/service-syncer.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { Timeline } from "../../src/timeline/timeline.ts";
+import { accessFiles, businessFiles, lessened, objectsIn, type Right } from "./deployed-rights.ts";
 
 export interface ProductRun {
   /** The servers' refusals, each message once, in the order of the first time. */

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import { Klog } from "../../components/klog.ts";
-import type { ProfileName } from "../../lab/controllers/profiles.ts";
-import { componentForm } from "../../lab/version-formats/component-form.ts";
+import { type ProfileName, profileNamed } from "../../lab/versions/profiles.ts";
 import { PeerAddresses } from "../audit/peer-addresses.ts";
 import { RequestJournal } from "./request-journal.ts";
 
@@ -19,7 +18,7 @@ async function linesOf(
   await inApiWorld(async ({ simulation, addServer, call }) => {
     const { clock, random } = simulation.host("slow");
     const klog = new Klog({ clock });
-    const { traces, requestLines: lines } = componentForm(profile);
+    const { traces, requestLines: lines } = profileNamed(profile).formats;
     const peers = new PeerAddresses();
     const journal = { clock, random, klog, traces, lines, verbosity, peers };
     const slow = await addServer("slow", { observers: [new RequestJournal(journal)] });
@@ -82,7 +81,7 @@ test("quick requests leave none", async () => {
   await inApiWorld(async ({ simulation, addServer, call }) => {
     const { clock, random } = simulation.host("quick");
     const klog = new Klog({ clock });
-    const { traces, requestLines: lines } = componentForm("1.9");
+    const { traces, requestLines: lines } = profileNamed("1.9").formats;
     const journal = {
       clock,
       random,

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import {
   type ControllerWorld,
   inControllerWorld,
   service,
   services,
-} from "../../lab/controllers/controller-world.contract.ts";
+} from "../../../tests/controllers/controller-world.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import type { ControllerFlags } from "../../lab/controllers/flags.ts";
 import { ClusterWitness } from "../../observe/cluster-witness.ts";
 import { openWatches } from "../../observe/observed-watch.ts";

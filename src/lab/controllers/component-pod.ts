@@ -18,7 +18,7 @@ export interface ComponentPodOptions extends Pick<Environment, "clock" | "timers
   readonly command: readonly string[];
   /** How often it has ended by itself; 0 unless given. */
   readonly restartCount?: number;
-  /** Where it shows its metrics: the pod tells when that is an address. */
+  /** The address of its metrics; an annotation of the pod has it. */
   readonly listening?: { readonly host: string; readonly port: number } | undefined;
 }
 

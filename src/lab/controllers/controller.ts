@@ -8,11 +8,11 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { RateLimiter } from "../../kube/workqueue/rate-limiter.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers, type Sync } from "../../kube/workqueue/workqueue-workers.ts";
-import type { ComponentForm } from "../version-formats/component-form.ts";
-import { namedQueueMetrics } from "../version-formats/named-queue-metrics.ts";
+import type { FailureLines, Profile } from "../versions/profile.ts";
+import type { VersionFormats } from "../versions/version-formats.ts";
 import type { ControllerFlags } from "./flags.ts";
 import type { Informers } from "./informers.ts";
-import type { FailureLines, Profile } from "./profiles/profile.ts";
+import { namedQueueMetrics } from "./named-queue-metrics.ts";
 
 export interface ControllerOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
@@ -23,7 +23,7 @@ export interface ControllerOptions
   readonly klog: Klog;
   readonly registry: Registry;
   /** How the version names the metrics of its queues; `labelled` unless given. */
-  readonly queueMetrics?: ComponentForm["queues"];
+  readonly queueMetrics?: VersionFormats["queues"];
 }
 
 export interface ControllerLoop {

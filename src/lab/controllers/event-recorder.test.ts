@@ -4,9 +4,9 @@ import { listAt, numberAt, textAt } from "../../apiserver/kinds/fields.ts";
 import { Klog } from "../../components/klog.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
+import { type ProfileName, profileNamed } from "../versions/profiles.ts";
 import { EventRecorder, type EventText } from "./event-recorder.ts";
 import { controllerFlags } from "./flags.ts";
-import { type ProfileName, profileNamed } from "./profiles.ts";
 
 const set = { kind: "ReplicaSet", namespace: "default", name: "web-1", uid: "u", apiVersion: "a" };
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { type ProfileName, profileNamed, profileNames } from "../versions/profiles.ts";
 import { controllerFlags, flagArguments, readFlags } from "./flags.ts";
-import { type ProfileName, profileNamed, profileNames } from "./profiles.ts";
 
 test("flags have the defaults of Kubernetes unless given", () => {
   const flags = controllerFlags(profileNamed("1.33"), { v: 4 });

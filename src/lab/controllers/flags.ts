@@ -2,7 +2,7 @@
 // the defaults of the chosen version. They are read once at the start of a run: changing one means a
 // new run, as for the real process.
 import { goDuration, parseGoDuration } from "../../environment/go-duration.ts";
-import type { Profile } from "./profiles/profile.ts";
+import type { Profile } from "../versions/profile.ts";
 
 export interface ControllerFlags {
   /** Tokens a second of each controller's own client. */
@@ -23,7 +23,7 @@ export interface ControllerFlags {
   readonly "min-resync-period": number;
   /** How often nodes are looked at. */
   readonly "node-monitor-period": number;
-  /** How long a node that was heard of may be silent. */
+  /** Time without a heartbeat until a node is lost. */
   readonly "node-monitor-grace-period": number;
   /** How long a new node may be. */
   readonly "node-startup-grace-period": number;

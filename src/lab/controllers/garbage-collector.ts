@@ -120,7 +120,7 @@ function listen(
   };
   const noteDependent = (place: ResourcePlace) => (change: { type: string; object: Owned }) => {
     const { type, object } = change;
-    // An owner may have gone before the dependent was made, and then nobody tells.
+    // The owner may have been deleted before the dependent was created; then no event follows.
     const isOrphaned = object.owners.some((owner) => !isKnown(informers, object, owner));
     if (type === "added" && isOrphaned) add(place, object.metadata);
     if (type !== "deleted") return;
@@ -252,7 +252,7 @@ async function collect(
   }
 }
 
-/** For kinds whose objects nobody owns. */
+/** For kinds whose objects have no owner. */
 function noOne(): readonly Owned[] {
   return [];
 }

@@ -1,7 +1,6 @@
 // Deletions that say what becomes of the dependents.
 import { expect, test } from "vitest";
 import { pods } from "../../../tests/apiserver/api-world.ts";
-import { objectAt } from "../../apiserver/kinds/fields.ts";
 import {
   type ControllerWorld,
   deployment,
@@ -9,7 +8,8 @@ import {
   inControllerWorld,
   replicaSets,
   services,
-} from "./controller-world.contract.ts";
+} from "../../../tests/controllers/controller-world.ts";
+import { objectAt } from "../../apiserver/kinds/fields.ts";
 
 /** How many Deployments, ReplicaSets and pods there are. */
 async function counts({ list }: ControllerWorld): Promise<readonly number[]> {

@@ -1,5 +1,5 @@
-// The watches a controller process shares, made when first asked for and started together. Their
-// client has a rate limit of its own, so that no controller's writes can delay what they all hear.
+// The watches that controllers of a process share, created on first use and started together. Their
+// client has its own rate limit, so that writes of a controller cannot delay events of all.
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { Kind, Projected } from "../../kube/kinds/kind.ts";
@@ -77,7 +77,7 @@ export class Informers {
     for (const informer of this.#used) informer.start();
   }
 
-  /** Resolves when every handler has heard of everything there was at the start. */
+  /** Resolves when every handler has received all objects of the start. */
   async waitForSync(signal: AbortSignal): Promise<void> {
     await Promise.all(this.#used.map((informer) => informer.waitForSync(signal)));
   }

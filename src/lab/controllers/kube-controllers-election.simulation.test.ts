@@ -8,7 +8,7 @@ import { forEachSeed, isThorough } from "../../simulation/seeds.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { type Cluster, startCluster } from "../cluster.ts";
 import { Ledger } from "../kubelet/ledger.ts";
-import type { ProfileName } from "./profiles.ts";
+import type { ProfileName } from "../versions/profiles.ts";
 
 const endpoints = "/api/v1/namespaces/kube-system/endpoints/kube-controller-manager";
 const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager";

@@ -1,15 +1,13 @@
-// Which of several controller managers works: the one that holds the lock in kube-system. The kind
-// of lock is that of `--leader-elect-resource-lock`. A process that loses the lock ends, as the real
-// one does; to start it again is for whoever runs it.
+// The election among controller managers: the holder of the lock in kube-system works. The kind of lock
+// is that of `--leader-elect-resource-lock`. A process that loses the lock ends, as the real one does.
 import { Gauge, type Registry } from "prom-client";
 import type { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { LockReference } from "../../kube/leader/lease-record.ts";
 import { ClientGoElection } from "../leader/client-go-election.ts";
-import { electionForm } from "../version-formats/election-form.ts";
+import { type ProfileName, profileNamed } from "../versions/profiles.ts";
 import type { ControllerFlags, ResourceLock } from "./flags.ts";
-import type { ProfileName } from "./profiles.ts";
 
 export interface ControllersElectionOptions
   extends Pick<Environment, "clock" | "timers" | "random"> {
@@ -41,7 +39,7 @@ export async function leadAlone(
   signal: AbortSignal,
 ): Promise<void> {
   const { flags, klog, hostName, random } = options;
-  const form = electionForm(options.profile);
+  const form = profileNamed(options.profile).election;
   const resourceLock = flags["leader-elect-resource-lock"];
   const setLeading = form.hasGauge ? leaderGauge(options.registry) : () => undefined;
   /** Never rejects: what the work failed with is kept until the election is over. */
@@ -82,7 +80,7 @@ export async function leadAlone(
 }
 
 function noteLost({ klog, profile }: ControllersElectionOptions): void {
-  const { notRenewed, lost } = electionForm(profile);
+  const { notRenewed, lost } = profileNamed(profile).election;
   const { line, text } = notRenewed(description);
   klog.write("I", `${file}:${line}`, text);
   klog.write(lost.severity, lost.source, lost.text);

@@ -1,14 +1,13 @@
-// One controller manager as a process that somebody looks after: started again with other flags when
-// asked, and started again by itself when it ended because it lost the lock. Its log goes on through
-// all of that; its metrics begin anew each time.
+// One controller manager as a supervised process. It is started again with other flags on request, and
+// by itself when it ended because it lost the lock. Its log continues; its metrics start from zero.
 import { Registry } from "prom-client";
 import type { Klog } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "../versions/profiles.ts";
 import type { ControllerFlags } from "./flags.ts";
 import { runControllerManager } from "./kube-controllers.ts";
-import { type ProfileName, profileNamed, userAgentOf } from "./profiles.ts";
 import type { AccountOptions } from "./started-controllers.ts";
 
 export interface ControllersProcessOptions {

@@ -1,11 +1,6 @@
-// Chance changes services, workloads and pods; when it is quiet again, what is published must be
-// what the pure functions say of the final state, and nobody may write any more.
+// Services, workloads and pods change at random. Afterwards the published objects must equal the
+// result of the pure functions for the final state, and no controller may write any more.
 import { expect } from "vitest";
-import { listAt, numberAt, objectsAt, textAt } from "../../apiserver/kinds/fields.ts";
-import type { KubeObject } from "../../apiserver/kube-object.ts";
-import { nodeKind } from "../../kube/kinds/node.ts";
-import { type Service, serviceKind } from "../../kube/kinds/service.ts";
-import { forEachSeed } from "../../simulation/seeds.ts";
 import {
   type ControllerWorld,
   deployment,
@@ -16,13 +11,18 @@ import {
   replicaSets,
   services,
   slices,
-} from "./controller-world.contract.ts";
+} from "../../../tests/controllers/controller-world.ts";
+import { listAt, numberAt, objectsAt, textAt } from "../../apiserver/kinds/fields.ts";
+import type { KubeObject } from "../../apiserver/kube-object.ts";
+import { nodeKind } from "../../kube/kinds/node.ts";
+import { type Service, serviceKind } from "../../kube/kinds/service.ts";
+import { forEachSeed } from "../../simulation/seeds.ts";
+import { profileNamed } from "../versions/profiles.ts";
 import { subsetsOf } from "./endpoints/subsets.ts";
 import { labelsFor, readSlice } from "./endpointslices/published-slice.ts";
 import { sliceGroups } from "./endpointslices/slice-groups.ts";
 import { portsKey } from "./endpointslices/slice-ports.ts";
 import { type OwnedPod, ownedPodKind } from "./owned-pod.ts";
-import { profileNamed } from "./profiles.ts";
 import { wholeSlices } from "./whole-object.ts";
 
 const podsPath = "/api/v1/namespaces/default/pods";
@@ -104,7 +104,7 @@ async function randomChange(world: ControllerWorld): Promise<void> {
   await pick(acts)?.();
 }
 
-/** A rollout does not go on past a pod that chance made unready and nobody makes ready again. */
+/** A rollout does not continue past a pod that was made unready at random and stays so. */
 async function makeReady({ list, call }: ControllerWorld): Promise<void> {
   for (const { metadata } of await list(podsPath)) {
     const body = { status: { conditions: [readyCondition(true)] } };

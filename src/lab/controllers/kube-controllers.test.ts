@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { objectsAt, textAt, textsAt } from "../../apiserver/kinds/fields.ts";
 import {
   type ControllerWorld,
   deployment,
@@ -9,7 +8,8 @@ import {
   service,
   services,
   slices,
-} from "./controller-world.contract.ts";
+} from "../../../tests/controllers/controller-world.ts";
+import { objectsAt, textAt, textsAt } from "../../apiserver/kinds/fields.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 describe("a service", () => {

@@ -1,14 +1,16 @@
 // kube-controller-manager: all controllers of a cluster in one process, each with a client of its
 // own, over one set of watches. A run reads its flags once; to change them, stop it and start
-// another, which syncs everything anew as the real process does.
+// another, which syncs everything again as the real process does.
 import { setMaxListeners } from "node:events";
-import { Registry } from "prom-client";
-import type { Klog } from "../../components/klog.ts";
+import { Gauge, Registry } from "prom-client";
+import { exposition } from "../../components/exposition.ts";
+import { type Klog, structured } from "../../components/klog.ts";
+import type { Clock } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
-import type { Listener } from "../../environment/network.ts";
+import type { Listener, Network, ServerExchange } from "../../environment/network.ts";
 import { jitter } from "../../environment/random.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
-import { componentForm } from "../version-formats/component-form.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "../versions/profiles.ts";
 import { publishComponentPod } from "./component-pod.ts";
 import type { ControllerOptions } from "./controller.ts";
 import { ControllerClients } from "./controller-clients.ts";
@@ -16,16 +18,13 @@ import { type ControllerFlags, controllerFlags, flagArguments } from "./flags.ts
 import { Informers } from "./informers.ts";
 import { ThrottlingLog } from "./klog/throttling-lines.ts";
 import { leadAlone } from "./kube-controllers-election.ts";
-import { countStart, noteControllers, noteStart } from "./kube-controllers-start.ts";
-import { listenForMetrics } from "./metrics-listener.ts";
-import { type ProfileName, profileNamed, userAgentOf } from "./profiles.ts";
 import {
   type AccountOptions,
   type ControllerName,
   startControllers,
 } from "./started-controllers.ts";
 
-export interface ControllerManagerOptions {
+interface ControllerManagerOptions {
   readonly environment: Pick<Environment, "clock" | "timers" | "random" | "network" | "log">;
   /** The cluster's name, for our own logs. */
   readonly cluster: string;
@@ -48,7 +47,7 @@ export interface ControllerManagerOptions {
   readonly metrics?: Registry;
   /** Where /metrics is served; nowhere when absent. */
   readonly listen?: { readonly host: string; readonly port: number };
-  /** Called when it is: whoever asked for any free port learns which. */
+  /** Called when it listens, with the port that was free. */
   readonly onListening?: (listener: Listener) => void;
   /** The node whose kubelet is said to run the process. */
   readonly nodeName?: string;
@@ -145,7 +144,7 @@ async function runAll(
   const resyncMs = resyncFactor === undefined ? drawnMs : minResyncMs * resyncFactor;
   const client = clients.for("shared-informers");
   const informers = new Informers({ ...environment, client, cluster, resyncMs });
-  const queueMetrics = componentForm(options.profile).queues;
+  const queueMetrics = profileNamed(options.profile).formats.queues;
   const shared = { ...environment, informers, flags, profile, klog, registry, queueMetrics };
   const optionsFor = (name: string, factor = { qps: 1, burst: 1 }): ControllerOptions => ({
     ...shared,
@@ -211,6 +210,70 @@ function controllerClients(
     limit: { qps: flags["kube-api-qps"], burst: flags["kube-api-burst"] },
     onThrottled: throttlingLog.report,
     registry,
-    metricsForm: componentForm(options.profile).clients,
+    metricsForm: profileNamed(options.profile).formats.clients,
   });
+}
+
+interface StartedControllers {
+  readonly klog: Klog;
+  readonly profile: ProfileName;
+}
+
+function noteStart({ klog, profile }: StartedControllers): void {
+  const { gitVersion, logs } = profileNamed(profile);
+  const { lines } = profileNamed(profile).formats;
+  const text =
+    logs === "sentences"
+      ? `Version: ${gitVersion}`
+      : structured("Starting", { version: gitVersion });
+  klog.write("I", lines.managerVersion, text);
+}
+
+/** One line for each controller, when it leads. */
+function noteControllers({ klog, profile }: StartedControllers): void {
+  const { controllerStarted, controllers } = profileNamed(profile).formats.lines;
+  const isStructured = profileNamed(profile).logs === "structured";
+  for (const controller of controllers) {
+    const text = isStructured
+      ? structured("Started controller", { controller })
+      : `Started ${JSON.stringify(controller)}`;
+    klog.write("I", controllerStarted, text);
+  }
+}
+
+function countStart(registry: Registry, clock: Clock): void {
+  const started = new Gauge({
+    name: "process_start_time_seconds",
+    help: "Start time of the process since unix epoch in seconds.",
+    registers: [registry],
+  });
+  started.set(Math.floor(clock.wallMs() / 1000));
+}
+
+interface MetricsListenerOptions {
+  readonly network: Network;
+  readonly host: string;
+  readonly port: number;
+  readonly registry: Registry;
+}
+
+function listenForMetrics(options: MetricsListenerOptions): Promise<Listener> {
+  const { network, host, port, registry } = options;
+  return network.listen({ host, port }, (exchange) => answer(exchange, registry));
+}
+
+async function answer(exchange: ServerExchange, registry: Registry): Promise<void> {
+  const { method, target } = exchange.request;
+  const [path] = target.split("?", 1);
+  const text = { "content-type": "text/plain; charset=utf-8" };
+  if (method !== "GET") {
+    exchange.respond(405, text).end(Buffer.from("method not allowed\n"));
+  } else if (path === "/metrics") {
+    const body = Buffer.from(await exposition(registry));
+    exchange.respond(200, { "content-type": registry.contentType }).end(body);
+  } else if (path === "/healthz") {
+    exchange.respond(200, text).end(Buffer.from("ok"));
+  } else {
+    exchange.respond(404, text).end(Buffer.from("404 page not found\n"));
+  }
 }

@@ -2,9 +2,9 @@ import { describe, expect, test } from "vitest";
 import { type PodFields, podOf } from "../../../tests/controllers/controller-objects.ts";
 import { type Service, serviceKind } from "../../kube/kinds/service.ts";
 import { Store } from "../../kube/store/store.ts";
+import type { PodUpdates } from "../versions/profile.ts";
 import { selectorKey } from "./informers.ts";
 import { servicesConcerned } from "./memberships.ts";
-import type { PodUpdates } from "./profiles/profile.ts";
 
 function serviceNamed(name: string, selector: object | undefined, namespace = "default"): Service {
   const metadata = { namespace, name, uid: name, resourceVersion: "1" };

@@ -5,9 +5,9 @@ import { type Pod, podIPs } from "../../kube/kinds/pod.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
 import type { ReadonlyStore } from "../../kube/store/store.ts";
 import type { Change } from "../../kube/store/store-change.ts";
+import type { PodUpdates } from "../versions/profile.ts";
 import { selectorKey } from "./informers.ts";
 import { isReady, type OwnedPod } from "./owned-pod.ts";
-import type { PodUpdates } from "./profiles/profile.ts";
 
 export type ServiceStore = ReadonlyStore<Service, "selector">;
 export type PodStore = ReadonlyStore<OwnedPod, "label" | "owner" | "node">;

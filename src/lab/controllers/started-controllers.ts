@@ -1,7 +1,8 @@
 // Which controllers a process runs: those of its version, or the ones that are asked for by the
 // names they have since 1.27. Each is started with a client of its own.
 import type { TokenKey } from "../../components/service-account-tokens.ts";
-import { runRootCaPublisher, runServiceAccountController } from "./access/kept-objects.ts";
+import type { ClientFactor, Profile } from "../versions/profile.ts";
+import { runRootCaPublisher, runServiceAccountController } from "./access/namespace-objects.ts";
 import { runRoleAggregation } from "./access/role-aggregation.ts";
 import { runTokenSecrets } from "./access/token-secrets.ts";
 import { type ControllerOptions, controllerQueue } from "./controller.ts";
@@ -13,7 +14,6 @@ import { runNamespaceController } from "./namespace-controller.ts";
 import { runNodeLifecycle } from "./nodes/node-lifecycle.ts";
 import { runPodGc } from "./nodes/pod-gc.ts";
 import { runTaintEviction } from "./nodes/taint-eviction.ts";
-import type { ClientFactor, Profile } from "./profiles/profile.ts";
 import { runDeploymentController } from "./workloads/deployment-controller.ts";
 import { runReplicaSetController } from "./workloads/replicaset-controller.ts";
 

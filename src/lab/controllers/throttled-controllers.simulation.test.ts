@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { objectsAt } from "../../apiserver/kinds/fields.ts";
-import { isThorough } from "../../simulation/seeds.ts";
 import {
   type ControllerWorld,
   endpoints,
   inControllerWorld,
   service,
   services,
-} from "./controller-world.contract.ts";
+} from "../../../tests/controllers/controller-world.ts";
+import { objectsAt } from "../../apiserver/kinds/fields.ts";
+import { isThorough } from "../../simulation/seeds.ts";
 import type { ControllerFlags } from "./flags.ts";
 
 const count = 700;

@@ -1,4 +1,4 @@
-// Heartbeats of all kinds of kubelets, as the API server is told: by status or by Lease, timely or
+// Heartbeats of all kinds of kubelets as the API server receives them: by status or by Lease, timely or
 // late, and changed while they run.
 import { expect, it, test } from "vitest";
 import { inKubeletWorld, type KubeletWorld } from "../../../tests/kubelet/kubelet-world.ts";
@@ -15,7 +15,7 @@ const before114: KubeletRules = {
   postsEnd: false,
 };
 
-/** Seconds between the heartbeats that were told within so long, by what changed at the server. */
+/** Seconds between the heartbeats within this time, by the changes at the server. */
 async function gapsSeen(
   world: KubeletWorld,
   of: "status" | "lease",

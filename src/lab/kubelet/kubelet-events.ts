@@ -1,6 +1,5 @@
-// The Events a kubelet writes about its pods, for people who ask `kubectl describe`. They are told
-// at best effort, one at a time and in order: an API server that cannot take them must not hold up
-// a pod.
+// The Events a kubelet writes about its pods, for `kubectl describe`. They are sent at best effort, one
+// at a time and in order: an API server that cannot take them must not delay a pod.
 import { type Clock, toTime } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -46,7 +45,7 @@ export class KubeletEvents {
     });
   }
 
-  /** Resolves when nothing more is being told. */
+  /** Resolves when nothing is being sent. */
   async settled(): Promise<void> {
     await this.#last;
   }

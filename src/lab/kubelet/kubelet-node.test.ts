@@ -132,7 +132,7 @@ it("pauses and resumes its heartbeat while the pods run on and are reported", ()
     expect((await leaseSpec(world))["renewTime"]).not.toBe(renewTime);
   }));
 
-it("makes its Lease anew when somebody deleted it", () =>
+it("creates its Lease again after it was deleted", () =>
   inKubeletWorld(async (world) => {
     await world.simulation.sleep(5_000);
     await world.call("DELETE", leasePath);
@@ -150,13 +150,13 @@ it("does not register again a node that was deleted, and runs its pods on", () =
     expect(await ask("10.9.0.2")).toMatchObject({ uid });
   }));
 
-it("vanishes with its listeners and heartbeats, and tells nobody", () =>
+it("vanishes with its listeners and heartbeats, without a write", () =>
   inKubeletWorld(async (world) => {
     const { simulation, kubelet, createPod, timelineOf, ledger, ask } = world;
     await createPod("web");
     await simulation.sleep(15_000);
     const { renewTime } = await leaseSpec(world);
-    await kubelet.vanish();
+    await kubelet.powerOff();
     expect(await ask("10.9.0.2")).toBe("REFUSED");
     await simulation.sleep(120_000);
     expect((await leaseSpec(world))["renewTime"]).toBe(renewTime);
@@ -164,7 +164,7 @@ it("vanishes with its listeners and heartbeats, and tells nobody", () =>
     expect(timelineOf("web").at(-1)).toBe("0 Running ready");
     const spells = ledger.spells("10.9.0.2").map(({ until = 0 }) => Math.round(until / 1_000));
     expect(spells).toEqual([15]);
-    await kubelet.vanish();
+    await kubelet.powerOff();
   }));
 
 it("starts its pods again after the machine has come back, at a new address", () =>
@@ -172,7 +172,7 @@ it("starts its pods again after the machine has come back, at a new address", ()
     const { simulation, kubelet, addNode, createPod, statusesOf, ask } = world;
     const uid = await createPod("web");
     await simulation.sleep(15_000);
-    await kubelet.vanish();
+    await kubelet.powerOff();
     await simulation.sleep(15_000);
     addNode("node-1");
     await simulation.sleep(5_000);

@@ -130,7 +130,7 @@ function probe(
   };
 }
 
-/** A name no port has leads to port 0, where nobody answers: such a pod never gets ready. */
+/** A name that no port has leads to port 0, which never answers: such a pod never gets ready. */
 function portNumber(port: unknown, ports: readonly RawRecord[]): number {
   if (typeof port === "number") return port;
   const named = ports.find((one) => one["name"] === port);

@@ -198,7 +198,7 @@ function inSeconds(ledger: KubeletWorld["ledger"]): readonly (readonly number[])
     .map(({ since, until = Number.NaN }) => [since, until].map((ms) => Math.round(ms / 1_000)));
 }
 
-it("shows a deleted pod as running until it is gone, before kubelets told how pods end", () =>
+it("shows a deleted pod as running until it is gone, before kubelets reported how pods end", () =>
   inKubeletWorld(
     async ({ createPod, deletePod, simulation, timelineOf, statusesOf }) => {
       await createPod("web", { annotations: { "lab.lockstep.dev/on-term": "exit" } });

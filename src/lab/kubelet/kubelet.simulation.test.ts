@@ -60,7 +60,7 @@ async function actAtRandom(
   }
 }
 
-/** The observer hears of a deletion a little later than it happens. */
+/** The observer receives a deletion a little later than it happens. */
 function whenGone(error: unknown): void {
   if (!(error instanceof Error && error.message.includes("not found"))) throw error;
 }

@@ -262,7 +262,7 @@ it("keeps conditions that others put on a pod", () =>
     expect(listAt(status, "conditions")).toContainEqual({ ...foreign, lastProbeTime: null });
   }));
 
-it("tells of annotations it cannot follow, and runs the pod all the same", () =>
+it("writes an Event about annotations it cannot follow, and runs the pod all the same", () =>
   inKubeletWorld(async (world) => {
     const { createPod, simulation, timelineOf } = world;
     await createPod("web", { annotations: { [`${lab}on-term`]: "explode" } });
@@ -274,7 +274,7 @@ it("tells of annotations it cannot follow, and runs the pod all the same", () =>
     expect(timelineOf("web").at(-1)).toBe("0 Running ready");
   }));
 
-it("takes the next address when the first is somebody else's", () =>
+it("takes the next address when another process has the first", () =>
   inKubeletWorld(async ({ createPod, simulation, ask }) => {
     const other = simulation.host("somebody-else");
     await other.network.listen({ host: "10.9.0.2", port: 8080 }, (exchange) => {

@@ -46,14 +46,14 @@ export class Kubelet {
   #pods: Reflector<KubeletPod>;
   /** By uid: every pod that is, or is about to be, or has just been on this node. */
   readonly #runners = new Map<string, PodRunner>();
-  readonly #vanishing = new AbortController();
+  readonly #poweringOff = new AbortController();
   #running: Promise<void> | undefined;
 
   constructor(options: KubeletOptions) {
     this.#options = options;
     this.#hostIP = options.addresses.take();
     this.#rules = options.rules ?? todaysKubelet;
-    const { signal } = this.#vanishing;
+    const { signal } = this.#poweringOff;
     this.#heartbeat = new NodeHeartbeat({
       ...options,
       node: { name: options.node, address: this.#hostIP, rules: this.#rules },
@@ -74,10 +74,10 @@ export class Kubelet {
 
   /** Runs until the signal aborts or the machine vanishes. */
   async run(signal: AbortSignal): Promise<void> {
-    const stop = (): void => this.#vanishing.abort(signal.reason);
+    const stop = (): void => this.#poweringOff.abort(signal.reason);
     if (signal.aborted) stop();
     signal.addEventListener("abort", stop, { once: true });
-    this.#running ??= this.#run(this.#vanishing.signal);
+    this.#running ??= this.#run(this.#poweringOff.signal);
     await this.#running;
     signal.removeEventListener("abort", stop);
   }
@@ -89,9 +89,9 @@ export class Kubelet {
     return runner !== undefined;
   }
 
-  /** The machine is gone: no heartbeat, no listener, and nobody is told. Idempotent. */
-  async vanish(): Promise<void> {
-    this.#vanishing.abort(new Error(`the node ${this.#options.node} is gone`));
+  /** The machine is gone: no heartbeat, no listener, and no write. Idempotent. */
+  async powerOff(): Promise<void> {
+    this.#poweringOff.abort(new Error(`the node ${this.#options.node} is gone`));
     await this.#cutPods();
     await this.#running;
   }
@@ -111,11 +111,11 @@ export class Kubelet {
   }
 
   /**
-   * The API server takes its credentials no longer: the kubelet hears of nothing any more and asks
-   * in vain, and its pods run on, whatever becomes of their objects.
+   * The API server refuses its credentials: the kubelet receives no events, its requests fail, and its
+   * pods continue to run without regard to their objects.
    */
-  async stray(): Promise<void> {
-    const signal = this.#vanishing.signal;
+  async loseCredentials(): Promise<void> {
+    const signal = this.#poweringOff.signal;
     await this.#pods.stop();
     if (signal.aborted) return;
     this.#pods = this.#podWatch();
@@ -148,13 +148,13 @@ export class Kubelet {
   }
 
   async #cutPods(): Promise<void> {
-    await Promise.all([...this.#runners.values()].map((runner) => runner.cut()));
+    await Promise.all([...this.#runners.values()].map((runner) => runner.kill()));
   }
 
   #heard(change: Change<KubeletPod>): void {
     const pod = change.object;
     const isOurs = pod.annotations[mirrorAnnotation] === undefined;
-    if (this.#vanishing.signal.aborted || !isOurs) return;
+    if (this.#poweringOff.signal.aborted || !isOurs) return;
     const { uid } = pod.metadata;
     const known = this.#runners.get(uid);
     if (change.type === "deleted") {

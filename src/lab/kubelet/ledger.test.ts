@@ -44,7 +44,7 @@ it("knows who listened on an address at any instant", () => {
   ]);
 });
 
-it("calls an address it never heard of dead", () => {
+it("calls an unknown address dead", () => {
   const { ledger } = ledgerAt();
   expect(ledger.aliveAt("127.9.0.1", at(0))).toBe(false);
 });

@@ -1,8 +1,7 @@
-// How a node stays believed: it registers once, renews its Lease every ten seconds, and posts its
-// status when that differs from the API server's or has not been posted for five minutes; before
-// Leases, each time. A pause stops both and nothing else, and gaps make both late, as on a machine
-// too busy to report. A node that somebody deletes is not registered again: such a machine goes on
-// running pods that no cluster knows.
+// The heartbeats of a node. It registers once, renews its Lease every ten seconds, and posts its status
+// when that differs from the API server's or was not posted for five minutes; before Leases, each time.
+// A pause stops both and nothing else. Gaps make both late, as on an overloaded machine. A deleted Node
+// is not registered again: such a machine continues to run pods that no cluster knows.
 import { type Clock, elapsedMs, type MonotonicMs, toMicroTime } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
 import type { Random } from "../../environment/random.ts";
@@ -45,7 +44,7 @@ export class NodeHeartbeat {
   readonly #options: NodeHeartbeatOptions;
   #isPaused = false;
   #gaps: HeartbeatGaps;
-  /** Each ends a wait for the next beat, which begins anew. */
+  /** Each ends the wait for the next beat, which starts again. */
   readonly #waits = new Set<() => void>();
   /** The Lease as the API server has it; undefined when that is not known. */
   #lease: RawRecord | undefined;

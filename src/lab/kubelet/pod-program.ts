@@ -1,7 +1,7 @@
-// The program that runs in every pod: an HTTP server on the pod's own address that answers who it
-// is. It knows nothing of Kubernetes but what it was told at the start; like a real program it can
-// be asked to end, be killed, or fall over by itself. Invariant: it accepts connections exactly
-// while the ledger says so, and once it has exited nothing of it listens or answers.
+// The program that runs in every pod: an HTTP server on the address of the pod that answers with its
+// name. It knows nothing of Kubernetes except its settings. Like a real program it can be terminated,
+// killed, or crash. Invariant: it accepts connections exactly while the ledger records that it does;
+// once it has exited, nothing of it listens or answers.
 import { assertCostly } from "../../environment/assert.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Listener, ServerExchange } from "../../environment/network.ts";

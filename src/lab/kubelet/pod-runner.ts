@@ -49,7 +49,7 @@ export class PodRunner {
     this.#work = new PodWork({ ...options, behaviour, dispatch });
   }
 
-  /** The newest version that was heard of. */
+  /** The newest version that was received. */
   get pod(): KubeletPod {
     return this.#pod;
   }
@@ -59,7 +59,7 @@ export class PodRunner {
     return this.#status;
   }
 
-  /** Nothing runs any more and somebody wants the pod gone: the object may go too. */
+  /** Nothing runs any more and the pod is to be deleted: the object may go too. */
   get isDeletable(): boolean {
     const isFinished = this.#state.name === "finished";
     return isFinished && this.#pod.metadata.deletionTimestamp !== undefined;
@@ -96,10 +96,10 @@ export class PodRunner {
     this.#work.crash();
   }
 
-  /** The machine is gone, or stops: the program dies and nobody is told. Idempotent. */
-  async cut(): Promise<void> {
+  /** The machine is gone, or stops: the program dies without a write. Idempotent. */
+  async kill(): Promise<void> {
     this.#isCut = true;
-    await this.#work.cut();
+    await this.#work.kill();
   }
 
   #stop(): void {

@@ -4,11 +4,11 @@
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { NetworkError } from "../../environment/network.ts";
+import type { CancelTimer, Timers } from "../../environment/timers.ts";
 import { echoServerOf } from "./echo-server.ts";
 import type { KubeletEvents } from "./kubelet-events.ts";
 import type { KubeletPod } from "./kubelet-pod.ts";
 import type { Ledger } from "./ledger.ts";
-import { NamedTimers } from "./named-timers.ts";
 import { NoAddressError, type PodAddresses } from "./pod-addresses.ts";
 import type { PodBehaviour } from "./pod-behaviour.ts";
 import type { PodEvent, PodState } from "./pod-lifecycle.ts";
@@ -145,7 +145,7 @@ export class PodWork {
   }
 
   /** The machine is gone: resolves when nothing listens any more. Idempotent. */
-  async cut(): Promise<void> {
+  async kill(): Promise<void> {
     this.#isCut = true;
     this.endRun();
     this.#program?.kill();
@@ -213,4 +213,27 @@ export class PodWork {
 /** The longest hook of the containers; 0 when none has one. */
 export function preStopMs({ containers }: KubeletPod): number {
   return Math.max(0, ...containers.map((container) => container.preStopMs));
+}
+
+class NamedTimers<Name extends string> {
+  readonly #timers: Timers;
+  readonly #cancels = new Map<Name, CancelTimer>();
+
+  constructor(options: { readonly timers: Timers }) {
+    this.#timers = options.timers;
+  }
+
+  set(name: Name, delayMs: number, act: () => void): void {
+    this.#cancels.get(name)?.();
+    const cancel = this.#timers.after(delayMs, () => {
+      this.#cancels.delete(name);
+      act();
+    });
+    this.#cancels.set(name, cancel);
+  }
+
+  cancelAll(): void {
+    for (const cancel of this.#cancels.values()) cancel();
+    this.#cancels.clear();
+  }
 }

@@ -2,8 +2,8 @@
 // internal API up to about 1.10, and the generated text of v1 since; with %#v in Go syntax. A field
 // that the lab's objects never have is printed as Go prints its zero value.
 import { optionalString, type RawRecord, recordAt } from "../../kube/kinds/fields.ts";
+import type { KubernetesServiceRules } from "./kubernetes-service-rules.ts";
 import type { ServicePort, ServiceSubset } from "./service-endpoints.ts";
-import type { KubernetesServiceRules } from "./versions.ts";
 
 export interface PrintedEndpoints {
   readonly metadata: RawRecord;

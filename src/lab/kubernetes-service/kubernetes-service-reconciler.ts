@@ -15,8 +15,9 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { type RawRecord, recordAt } from "../../kube/kinds/fields.ts";
-import { type ProfileName, profileNamed, userAgentOf } from "../controllers/profiles.ts";
+import { type ProfileName, profileNamed, userAgentOf } from "../versions/profiles.ts";
 import { endpointsGoText, endpointsText, type PrintedEndpoints } from "./endpoints-text.ts";
+import type { KubernetesServiceRules, ReconcilerType } from "./kubernetes-service-rules.ts";
 import { MasterLeases, MissingLeaseError } from "./master-leases.ts";
 import {
   byLeases,
@@ -28,11 +29,6 @@ import {
   withoutAddress,
 } from "./service-endpoints.ts";
 import { endpointsPath, ServiceObjects, serviceName } from "./service-objects.ts";
-import {
-  type KubernetesServiceRules,
-  kubernetesServiceRules,
-  type ReconcilerType,
-} from "./versions.ts";
 
 /** Flags of kube-apiserver; the defaults of the version unless given. */
 export interface KubernetesServiceFlags {
@@ -67,7 +63,7 @@ export function startKubernetesServiceReconciler(
 ): KubernetesServiceReconciler {
   const { storage, clock, random, profile, flags, url, token } = options;
   const { hostname, port } = new URL(url);
-  const rules = kubernetesServiceRules(profile);
+  const rules = profileNamed(profile).kubernetesService;
   // A server need not verify its own certificate.
   const tls = url.startsWith("https:") ? { insecureSkipVerify: true } : {};
   const cluster = fixedAccess({ name: url, server: url, token, tls });

@@ -68,7 +68,7 @@ describe("a server that counts", () => {
     });
   }
 
-  it("makes the object anew when it has not exactly one subset", () => {
+  it("replaces the subsets when there is not exactly one", () => {
     const two = [...listing("10.0.0.1"), ...listing("10.0.0.2")];
     const anew = { subsets: listing("10.0.0.2"), remade: true };
     expect(byMasterCount(two, own, { count: 4, setPorts: false })).toEqual(anew);

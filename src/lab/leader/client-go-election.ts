@@ -1,8 +1,6 @@
-// Leader election as client-go's LeaderElector does it, for components that the lab models. It
-// differs from Lockstep's own election in what it tolerates: a holder that has been displaced goes on
-// leading until its renew deadline has passed, and nothing fences what it does meanwhile. Whether a
-// holder exists is never asked: whoever changes the record keeps the lock.
-
+// Leader election like client-go's LeaderElector, for components that the lab models. It differs from
+// Lockstep's own election: a displaced holder leads until its renew deadline has passed, and nothing
+// fences its writes meanwhile. It never checks that a holder exists: the last writer has the lock.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { jitter } from "../../environment/random.ts";
@@ -15,9 +13,12 @@ import {
   retryJitterFactor,
 } from "../../kube/leader/leader-rules.ts";
 import type { LockVersion, RequestLimits } from "../../kube/leader/lease-lock.ts";
-import { type LockReference, recordText } from "../../kube/leader/lease-record.ts";
+import {
+  type LeaderRecord,
+  type LockReference,
+  recordText,
+} from "../../kube/leader/lease-record.ts";
 import { lockTime, readLockObject, writeLockObject } from "./lock-object.ts";
-import { mirrorRecord } from "./mirrored-lock.ts";
 
 export interface ClientGoElectionOptions
   extends ElectionTimes,
@@ -45,7 +46,7 @@ export type TryStep = "read" | "create" | "update" | "unread update";
 
 export type MissedTry =
   | { readonly kind: "held"; readonly holder: string }
-  /** `isConflict`: somebody else wrote since the version that the write was based on. */
+  /** `isConflict`: another candidate wrote since the version that the write was based on. */
   | {
       readonly kind: "failed";
       readonly at: TryStep;
@@ -204,4 +205,22 @@ export class ClientGoElection {
       if (!signal.aborted) throw error;
     }
   }
+}
+
+/** Throws as the client does. */
+async function mirrorRecord(
+  client: KubeClient,
+  mirror: LockReference,
+  record: LeaderRecord,
+  limits: RequestLimits,
+): Promise<void> {
+  const current = await readLockObject(client, mirror, limits);
+  const { acquireTime, renewTime } = record;
+  const precise = { ...record, acquireTime: micro(acquireTime), renewTime: micro(renewTime) };
+  await writeLockObject(client, mirror, current, precise, limits);
+}
+
+/** A Lease has six digits, whatever the annotation has. */
+function micro(time: string | undefined): string | undefined {
+  return time?.replace(/(?:\.\d+)?Z$/, ".000000Z");
 }

@@ -19,7 +19,7 @@ import {
   readLeaderRecord,
 } from "../../kube/leader/lease-record.ts";
 
-/** What an object without the annotation says: nobody holds the lock. */
+/** An object without the annotation: the lock is free. */
 const noRecord: LeaderRecord = {
   holder: "",
   leaseDurationMs: 0,

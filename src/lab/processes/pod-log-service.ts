@@ -11,7 +11,7 @@ import {
   requiredRecord,
 } from "../../kube/kinds/fields.ts";
 
-/** Where the logs are; plain data, so that another process can be told. */
+/** The address of the logs; plain data for another process. */
 export interface PodLogAddress {
   readonly url: string;
   readonly token: string;

@@ -30,7 +30,7 @@ it("never sends again what may have arrived, and goes elsewhere with the next", 
     expect(servers.map(({ asked }) => asked)).toEqual([["/1"], ["/2"], []]);
   }));
 
-it("says that nobody is there when nobody is", () =>
+it("refuses when no server accepts connections", () =>
   inBalancedWorld(async ({ servers, get }) => {
     for (const { listener } of servers) await listener.close();
     expect(await get("/1")).toBe("REFUSED");

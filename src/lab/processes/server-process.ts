@@ -1,5 +1,5 @@
-// An API server in a process of its own: what it is told in a file, and how it runs until stopped.
-// Everything it must remember is in etcd, so it may be killed at any time and started again.
+// An API server in a process of its own: its configuration file, and its run until it is stopped. All
+// its state is in etcd, so it may be killed at any time and started again.
 
 import { PeerAddresses } from "../../apiserver/audit/peer-addresses.ts";
 import type { User } from "../../apiserver/http/authentication.ts";
@@ -9,9 +9,9 @@ import type { Environment } from "../../environment/environment.ts";
 import { type ServerPlan, startServer } from "../cluster-server.ts";
 import { type PodLogAddress, remotePodLogs } from "./pod-log-service.ts";
 
-/** Written by the lab, readable by nobody else: it holds keys and tokens. */
+/** Written by the lab with mode 0600: it has keys and tokens. */
 export interface ServerProcessConfig {
-  /** What this file is, for whoever finds it and for those who are given another. */
+  /** Marks the file, so that any other file is refused. */
   readonly kind: typeof configKind;
   readonly plan: ServerPlan;
   readonly tokens: readonly (readonly [token: string, user: User])[];
@@ -76,7 +76,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The lab alone writes such files; the mark tells them from any other. */
+/** Only the lab writes files with this mark. */
 function isConfig(value: unknown): value is ServerProcessConfig {
   return (
     typeof value === "object" && value !== null && "kind" in value && value.kind === configKind

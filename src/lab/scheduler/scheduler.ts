@@ -68,7 +68,7 @@ export async function runScheduler(options: SchedulerOptions, signal: AbortSigna
     assumed.set(pod.metadata.uid, node.metadata.name);
     await bind(client, pod, node, stop).catch((error: unknown) => {
       assumed.delete(pod.metadata.uid);
-      // Gone, or placed by somebody else: the watch will say.
+      // Deleted, or bound by another scheduler: the watch reports it.
       if (!(error instanceof StatusError && (error.code === 404 || error.code === 409))) {
         throw error;
       }

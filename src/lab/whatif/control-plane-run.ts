@@ -11,12 +11,12 @@ import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
 import type { ControllerFlags } from "../controllers/flags.ts";
 import { runControllerManager } from "../controllers/kube-controllers.ts";
-import { type ProfileName, profileNamed } from "../controllers/profiles.ts";
 import type { Instruments } from "../probe/interval-counters.ts";
 import { registryMetrics } from "../probe/metrics-source.ts";
 import { QueueProbe } from "../probe/queue-probe.ts";
 import { RequestCounters } from "../probe/request-counters.ts";
 import { servedKinds } from "../served-kinds.ts";
+import { type ProfileName, profileNamed } from "../versions/profiles.ts";
 import type { Counts } from "./question.ts";
 
 export interface ControlPlaneRunOptions {

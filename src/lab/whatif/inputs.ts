@@ -2,7 +2,7 @@
 // messages. Also finds values that contradict each other.
 import { goDuration, parseGoDuration } from "../../environment/go-duration.ts";
 import { controllerFlags } from "../controllers/flags.ts";
-import { profileNamed, profileNames } from "../controllers/profiles.ts";
+import { profileNamed, profileNames } from "../versions/profiles.ts";
 import { beatsPerSecond } from "./node-beats.ts";
 import type { Counts, Question, Settings } from "./question.ts";
 

@@ -2,7 +2,7 @@
 // questions that are compared use the same cluster, and creating a large one takes as long as a run.
 import { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { simulate } from "../../simulation/simulation.ts";
-import type { ProfileName } from "../controllers/profiles.ts";
+import type { ProfileName } from "../versions/profiles.ts";
 import { ControlPlaneRun } from "./control-plane-run.ts";
 import { type NodePrediction, predictNodes } from "./node-run.ts";
 import { populationObjects, postStatuses } from "./population.ts";

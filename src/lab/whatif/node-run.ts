@@ -8,13 +8,13 @@ import { nodeKind } from "../../kube/kinds/node.ts";
 import { Reflector } from "../../kube/reflector/reflector.ts";
 import { noChecks } from "../../kube/reflector/reflector-parts.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
-import { profileNamed } from "../controllers/profiles.ts";
 import { Kubelet, type KubeletOptions } from "../kubelet/kubelet.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { PodAddresses } from "../kubelet/pod-addresses.ts";
 import { PodLogBook } from "../kubelet/pod-log-book.ts";
 import { combined } from "../probe/interval-counters.ts";
 import { type ByVerb, RequestCounters } from "../probe/request-counters.ts";
+import { profileNamed } from "../versions/profiles.ts";
 import { ControlPlaneRun } from "./control-plane-run.ts";
 import { nodeName, probedLabel } from "./population.ts";
 import { PublishedWatch } from "./published-watch.ts";
@@ -163,7 +163,7 @@ class NodeRun {
       const atMs = this.#world.now() + randomBetween(this.#world.random, 0, deathsMs);
       this.#world.at(atMs, () => {
         this.#counters.died(kubelet.node);
-        vanishing.push(kubelet.vanish());
+        vanishing.push(kubelet.powerOff());
       });
     }
     await this.#world.sleep(deathsMs + this.#settings.graceMs + noticeSlackMs);

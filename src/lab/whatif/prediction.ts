@@ -1,9 +1,10 @@
 // The answer to a question, from runs of the lab's controllers: the time of a resync, the waits of changes,
 // the load of the API server, the bottleneck, and how nodes are marked as lost.
-import { profileNamed } from "../controllers/profiles.ts";
+
 import { bindingConstraint, type Constraint } from "../probe/constraint.ts";
 import { combined } from "../probe/interval-counters.ts";
 import type { ByVerb } from "../probe/request-counters.ts";
+import { profileNamed } from "../versions/profiles.ts";
 import type { NodePrediction } from "./node-run.ts";
 import {
   type PublishingResult,

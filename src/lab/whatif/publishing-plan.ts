@@ -1,6 +1,6 @@
 // The plan of a run: when it looks, when its resync comes, and how many changes it times. Enough for a
 // result, few enough to change nothing, and within the cost of a run. No value here enters a result.
-import { profileNamed } from "../controllers/profiles.ts";
+import { profileNamed } from "../versions/profiles.ts";
 import type { Question } from "./question.ts";
 
 /** Timed changes in quiet times, and about how many during storms. */

@@ -5,7 +5,7 @@ import type { MemoryStorage } from "../../apiserver/storage/memory-storage.ts";
 import { toMicroTime } from "../../environment/clock.ts";
 import { randomBetween } from "../../environment/random.ts";
 import type { Simulation } from "../../simulation/simulation.ts";
-import { profileNamed } from "../controllers/profiles.ts";
+import { profileNamed } from "../versions/profiles.ts";
 import { ControlPlaneRun } from "./control-plane-run.ts";
 import { NodeBeats } from "./node-beats.ts";
 import { PodChanges } from "./pod-changes.ts";

@@ -1,6 +1,6 @@
 // The question of a prediction: the size of a cluster and the settings of its control plane. Both are plain
 // data with bounds, so that a question without sense is refused before anything runs.
-import type { ProfileName } from "../controllers/profiles.ts";
+import type { ProfileName } from "../versions/profiles.ts";
 
 export interface Counts {
   readonly services: number;

@@ -1,7 +1,7 @@
 // The settings of a question as flags of kube-controller-manager with their real names: a run is started
 // with them, and the output prints them to copy.
 import type { ControllerFlags } from "../controllers/flags.ts";
-import { type ProfileName, profileNamed } from "../controllers/profiles.ts";
+import { type ProfileName, profileNamed } from "../versions/profiles.ts";
 import type { Settings } from "./question.ts";
 
 /** The flags that exist and have an effect in the version. */

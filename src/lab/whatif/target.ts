@@ -1,7 +1,7 @@
 // Finds the cheapest settings with which no change waits longer than a target. Cheaper means, in this
 // order: a lower request limit, fewer workers, the same version. Every try is a run of the same cluster
 // with the same seed. The answer is shown by its own run and by the failure of the next cheaper settings.
-import { profileNames } from "../controllers/profiles.ts";
+import { profileNames } from "../versions/profiles.ts";
 import type { Laboratory } from "./laboratory.ts";
 import type { PublishingPrediction } from "./prediction.ts";
 import type { Question, Settings } from "./question.ts";

@@ -1,7 +1,7 @@
 // `lockstep lab`: flags and help.
 import { Command, Option } from "commander";
 import { defaultProfile } from "../../../lab/cluster-servers.ts";
-import { type ProfileName, profileNames } from "../../../lab/controllers/profiles.ts";
+import { type ProfileName, profileNames } from "../../../lab/versions/profiles.ts";
 import type { CommandContext, ExitCode } from "../../command.ts";
 import { anyText, filePath, listOf, wholeNumber } from "../../flags.ts";
 import { helpText } from "../../help-text.ts";

@@ -5,10 +5,10 @@ import {
   controllerFlags,
   readFlags,
 } from "../../../lab/controllers/flags.ts";
-import { profileNamed } from "../../../lab/controllers/profiles.ts";
 import { kubeconfig } from "../../../lab/kubeconfig.ts";
 import { type Lab, startLab } from "../../../lab/lab.ts";
 import { runServerProcess } from "../../../lab/processes/server-process.ts";
+import { profileNamed } from "../../../lab/versions/profiles.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "../../command.ts";
 import { makeRunFolder } from "../../run-folder.ts";
 import { namingPortFlags, type PortFlag } from "../../taken-port.ts";

@@ -13,7 +13,7 @@ import {
   type RawRecord,
   recordAt,
 } from "../../../kube/kinds/fields.ts";
-import type { ProfileName } from "../../../lab/controllers/profiles.ts";
+import type { ProfileName } from "../../../lab/versions/profiles.ts";
 import { type InputKey, inputNamed, readInput } from "../../../lab/whatif/inputs.ts";
 import { problemText } from "../../../observe/problem-text.ts";
 import { type CommandContext, UsageError } from "../../command.ts";

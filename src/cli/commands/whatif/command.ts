@@ -3,7 +3,7 @@
 // flag needs a field in `WhatifFlags` and an option below, and is used in run.ts.
 import { Command, Option } from "commander";
 import { parseGoDuration } from "../../../environment/go-duration.ts";
-import { type ProfileName, profileNames } from "../../../lab/controllers/profiles.ts";
+import { type ProfileName, profileNames } from "../../../lab/versions/profiles.ts";
 import {
   type Input,
   type InputKey,

@@ -1,10 +1,10 @@
 // Builds the question of `lockstep whatif` from flags, a preset, numbers read from a cluster, and
 // defaults. Contradictions between values are refused with the allowed range.
 import { controllerFlags } from "../../../lab/controllers/flags.ts";
-import { type ProfileName, profileNamed } from "../../../lab/controllers/profiles.ts";
 import { writeUpGap } from "../../../lab/incidents/heartbeat-flap/settings.ts";
 import { writeUpSettings as resyncStorm } from "../../../lab/incidents/resync-storm/settings.ts";
 import { writeUpSettings as throttledController } from "../../../lab/incidents/throttled-controller/settings.ts";
+import { type ProfileName, profileNamed } from "../../../lab/versions/profiles.ts";
 import { contradictionsOf, type InputKey, inputs } from "../../../lab/whatif/inputs.ts";
 import type { Counts, Heartbeat, Question } from "../../../lab/whatif/question.ts";
 import { UsageError } from "../../command.ts";

@@ -1,5 +1,5 @@
-// Secrets of the type service-account-token: whoever wants a token that lasts makes one that names an
-// account, and it is filled; when the account goes, it goes.
+// Secrets of the type service-account-token. A user creates one that names an account to get a token
+// that does not expire; the controller fills it, and deletes it with the account.
 
 import {
   legacyClaims,

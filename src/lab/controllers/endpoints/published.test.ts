@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { podOf, serviceOf, wholeOf } from "../../../../tests/controllers/controller-objects.ts";
 import type { WallMs } from "../../../environment/clock.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
-import { profileNamed } from "../profiles.ts";
+import { profileNamed } from "../../versions/profiles.ts";
 import { wholeEndpoints } from "../whole-object.ts";
 import { goTime, isUpToDate, publishedEndpoints } from "./published.ts";
 import type { Subset, SubsetAddress } from "./repack.ts";

@@ -5,8 +5,8 @@ import { isRecord, listAt, type RawRecord } from "../../../kube/kinds/fields.ts"
 import type { StringMap } from "../../../kube/kinds/intern.ts";
 import { sameJson } from "../../../kube/kinds/same-json.ts";
 import { isHeadless, type Service } from "../../../kube/kinds/service.ts";
+import type { EndpointsRules } from "../../versions/profile.ts";
 import { sameStrings } from "../memberships.ts";
-import type { EndpointsRules } from "../profiles/profile.ts";
 import type { WholeObject } from "../whole-object.ts";
 import { repack, type Subset, type SubsetAddress } from "./repack.ts";
 import { placedIn } from "./stored-subsets.ts";

@@ -1,5 +1,5 @@
-// The subsets of an Endpoints object as they are in the API, taken apart into addresses at ports:
-// what somebody else wrote is brought into the same form as what the controller computes.
+// The subsets of an Endpoints object of the API as addresses at ports: objects of any writer get the
+// form that the controller computes.
 import {
   isRecord,
   listAt,

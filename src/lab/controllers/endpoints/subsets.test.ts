@@ -6,7 +6,7 @@ import {
   serviceOf,
 } from "../../../../tests/controllers/controller-objects.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
-import { type ProfileName, profileNamed } from "../profiles.ts";
+import { type ProfileName, profileNamed } from "../../versions/profiles.ts";
 import { subsetsOf } from "./subsets.ts";
 
 function publish(

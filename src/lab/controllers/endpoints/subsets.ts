@@ -2,9 +2,9 @@
 // subsets that should be published out, in the form they have in the API.
 import { podIPs } from "../../../kube/kinds/pod.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
+import type { EndpointsRules } from "../../versions/profile.ts";
 import { findPort, hostnameFor, ipFamilyOf } from "../memberships.ts";
 import { isReady, isTerminal, type OwnedPod } from "../owned-pod.ts";
-import type { EndpointsRules } from "../profiles/profile.ts";
 import { type Placed, repack, type Subset, type SubsetAddress, type SubsetPort } from "./repack.ts";
 import type { SubsetTypes } from "./subset-order.ts";
 

@@ -8,11 +8,11 @@ import {
   longestOf,
 } from "../../../kube/workqueue/rate-limiter.ts";
 import type { Workqueue } from "../../../kube/workqueue/workqueue.ts";
+import type { SliceRules } from "../../versions/profile.ts";
 import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
 import { EventRecorder } from "../event-recorder.ts";
 import { servicesConcerned } from "../memberships.ts";
 import type { WholeNode } from "../nodes/whole-node.ts";
-import type { SliceRules } from "../profiles/profile.ts";
 import { serviceKeyOf } from "./published-slice.ts";
 import { zoneLabel } from "./slice-groups.ts";
 import { isManaged, SliceSync, sliceLogger } from "./slice-sync.ts";
@@ -77,7 +77,7 @@ export async function runEndpointSliceController(
   await events.settled();
 }
 
-/** Counts the nodes anew, once for all that changed together, and has services look who depend on it. */
+/** Counts the nodes once for all that changed together, and enqueues the services that depend on it. */
 function watchNodes(
   { informers, timers }: ControllerOptions,
   queue: Workqueue,

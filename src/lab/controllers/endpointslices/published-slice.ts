@@ -124,7 +124,7 @@ export function labelsFor(service: Service): StringMap {
   };
 }
 
-/** Labels without those that are compared by nobody. */
+/** The labels that are compared. */
 export function unreserved(labels: StringMap): StringMap {
   return Object.fromEntries(Object.entries(labels).filter(([name]) => !reservedLabels.has(name)));
 }

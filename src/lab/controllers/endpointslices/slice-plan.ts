@@ -42,7 +42,7 @@ export interface SlicePlanInput {
   readonly maxEndpoints: number;
   /** What puts ports in order. */
   readonly hash: DeepHash;
-  /** What the endpoints are told of zones and nodes. */
+  /** The hints of the endpoints for zones and nodes. */
   readonly hinting: Hinting;
 }
 

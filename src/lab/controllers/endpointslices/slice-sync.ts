@@ -1,35 +1,37 @@
-// One sync of one service: what its slices should hold, what they hold, and the fewest requests to
-// make the one the other. A pod whose node is gone is left out, said so, and tried again.
-
+// One sync of one service: the wanted slices, the present ones, and the fewest writes that lead from
+// one to the other. A pod whose node does not exist is left out, logged, and tried again.
 import { structured } from "../../../components/klog.ts";
-import { objectKey, splitObjectKey } from "../../../kube/kinds/kind.ts";
+import { parseJson, StatusError } from "../../../kube/client/client.ts";
+import { collectionPath, objectKey, objectPath, splitObjectKey } from "../../../kube/kinds/kind.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
+import type { SliceRules } from "../../versions/profile.ts";
 import type { ControlledService } from "../controlled-service.ts";
 import type { ControllerOptions } from "../controller.ts";
 import { goTime, triggerTimeAnnotation } from "../endpoints/published.ts";
 import { type EventRecorder, referenceTo } from "../event-recorder.ts";
 import { podsOf } from "../memberships.ts";
 import type { OwnedPod } from "../owned-pod.ts";
-import type { SliceRules } from "../profiles/profile.ts";
 import { TriggerTimes } from "../trigger-times.ts";
-import type { WholeObject } from "../whole-object.ts";
+import { revised, type WholeObject, wholeSlices } from "../whole-object.ts";
 import {
+  labelsFor,
   managedByLabel,
+  newSliceBody,
   type PublishedSlice,
   readSlice,
   sliceController,
+  type WantedSlice,
 } from "./published-slice.ts";
 import { type AddressType, addressTypesOf, sliceGroups } from "./slice-groups.ts";
 import { type Hinting, nearHints, withoutHints } from "./slice-hints.ts";
 import { SliceMetrics, type WantedTraffic } from "./slice-metrics.ts";
-import { planSlices } from "./slice-plan.ts";
+import { planSlices, type SlicePlan } from "./slice-plan.ts";
 import { SliceTracker } from "./slice-tracker.ts";
-import { SliceWrites } from "./slice-writes.ts";
 import { TopologyCache, type TopologyEvent } from "./topology-cache.ts";
 
 export const sliceLogger = "endpointslice-controller";
 
-/** The cache does not yet show what was written: a reason to wait, and no news for anybody. */
+/** The cache does not show the last writes yet: a reason to wait, and nothing to report. */
 class StaleCacheError extends Error {}
 
 /** The slices of a service for one address family. */
@@ -158,7 +160,7 @@ export class SliceSync {
     }
   }
 
-  /** What is to be told of it goes to `events` when the slices are planned. */
+  /** Its Events go to `events` when the slices are planned. */
   #hinting(service: ControlledService, addressType: AddressType, events: TopologyEvent[]): Hinting {
     const key = objectKey(service.metadata);
     const { topology, traffic_distribution } = this.#traffic(service);
@@ -206,4 +208,122 @@ function asksForHints(annotations: ControlledService["annotations"]): boolean {
 
 export function isManaged({ metadata }: WholeObject): boolean {
   return metadata.labels[managedByLabel] === sliceController;
+}
+
+interface SliceWritesOptions extends Pick<ControllerOptions, "client"> {
+  readonly tracker: SliceTracker;
+  readonly metrics: SliceMetrics;
+}
+
+type Annotations = Readonly<Record<string, string>>;
+
+/** What all slices of one sync have in common. */
+interface WriteContext {
+  readonly annotations: Annotations;
+  readonly traffic: WantedTraffic;
+}
+
+class SliceWrites {
+  readonly #options: SliceWritesOptions;
+
+  constructor(options: SliceWritesOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects with the controller's own words at the first request that fails (finalize). */
+  async carryOut(
+    service: Service,
+    { create, update, remove }: SlicePlan,
+    { annotations, traffic }: WriteContext,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const key = objectKey(service.metadata);
+    // A service on its way out gets no new slices: the garbage collector is after the old ones.
+    const isLeaving = service.metadata.deletionTimestamp !== undefined;
+    for (const slice of isLeaving ? [] : create) {
+      try {
+        await this.#create(service, slice, annotations, signal);
+      } catch (error) {
+        // The namespace is going: this would be refused for ever.
+        if (error instanceof StatusError && error.causes.includes("NamespaceTerminating")) return;
+        throw failure(`failed to create EndpointSlice for Service ${key}`, error);
+      }
+    }
+    for (const slice of update) {
+      const name = slice.object?.metadata.name ?? "";
+      await this.#update(service, slice, annotations, signal).catch((error: unknown) => {
+        throw failure(`failed to update ${name} EndpointSlice for Service ${key}`, error);
+      });
+    }
+    for (const slice of remove) await this.remove(service, slice, "failed to delete", signal);
+    this.#options.metrics.carriedOut(create.length + update.length + remove.length, traffic);
+  }
+
+  /** `words` begin the error. */
+  async remove(
+    service: Service,
+    { object }: PublishedSlice,
+    words: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, tracker, metrics } = this.#options;
+    const key = objectKey(service.metadata);
+    const path = objectPath(wholeSlices, object.metadata);
+    try {
+      await client.request({ verb: "delete", method: "DELETE", path, signal });
+    } catch (error) {
+      throw failure(`${words} ${object.metadata.name} EndpointSlice for Service ${key}`, error);
+    }
+    tracker.expectDeletion(key, object.metadata);
+    metrics.changed("delete");
+  }
+
+  async #create(
+    service: Service,
+    slice: WantedSlice,
+    annotations: Annotations,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const path = collectionPath(wholeSlices, service.metadata.namespace);
+    const body = newSliceBody(service, slice, annotations);
+    await this.#write(service, { verb: "create", method: "POST", path, body, signal });
+  }
+
+  async #update(
+    service: Service,
+    slice: WantedSlice,
+    annotations: Annotations,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { object, ports, endpoints, isReplacement, isRelabelled } = slice;
+    if (object === undefined) return;
+    const { [triggerTimeAnnotation]: _, ...kept } = object.annotations;
+    const body = isReplacement
+      ? newSliceBody(service, slice, annotations)
+      : revised(wholeSlices, object, {
+          ...(isRelabelled ? { labels: labelsFor(service) } : {}),
+          annotations: { ...kept, ...annotations },
+          fields: { ports, endpoints },
+        });
+    const path = objectPath(wholeSlices, object.metadata);
+    await this.#write(service, { verb: "update", method: "PUT", path, body, signal });
+  }
+
+  async #write(
+    service: Service,
+    request: Parameters<ControllerOptions["client"]["request"]>[0] & {
+      readonly verb: "create" | "update";
+    },
+  ): Promise<void> {
+    const { client, tracker, metrics } = this.#options;
+    const response = await client.request(request);
+    const { metadata, generation } = wholeSlices.project(parseJson(response));
+    tracker.wrote(objectKey(service.metadata), metadata.uid, generation);
+    metrics.changed(request.verb);
+  }
+}
+
+function failure(what: string, error: unknown): Error {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new Error(`${what}: ${reason}`, { cause: error });
 }

@@ -1,6 +1,5 @@
-// What this controller has written and the cache should show sooner or later. While the cache shows
-// less, a sync would work on old slices; and a slice that is newer than expected was changed by
-// somebody else.
+// The versions of slices that this controller has written. While the cache shows older ones, a sync
+// would work on old slices. A slice that is newer than expected was changed by another writer.
 import type { ObjectMeta } from "../../../kube/kinds/kind.ts";
 import type { WholeObject } from "../whole-object.ts";
 import { serviceKeyOf } from "./published-slice.ts";
@@ -38,7 +37,7 @@ export class SliceTracker {
     return isBehind || [...expected].some(([uid, one]) => one !== "deleted" && !shown.has(uid));
   }
 
-  /** Whether the slice differs from what we last wrote, so that somebody should look at it. */
+  /** Whether the slice differs from the last write, so that it needs a sync. */
   isUnexpected({ metadata, generation }: WholeObject): boolean {
     const expected = this.#services.get(serviceKeyOf(metadata))?.get(metadata.uid);
     return expected === undefined || expected === "deleted" || generation > expected;

@@ -22,7 +22,7 @@ import {
   zoneShares,
 } from "./zone-shares.ts";
 
-/** What a service is told when its hints come or go. */
+/** The Event of a service when its hints come or go. */
 export interface TopologyEvent {
   readonly type: "Normal" | "Warning";
   readonly reason: "TopologyAwareHintsEnabled" | "TopologyAwareHintsDisabled";

@@ -1,5 +1,5 @@
-// Serves the logs of the cluster's own components as logs of their pods in kube-system. Other pods
-// belong to whoever runs them, and are asked for there.
+// Serves the logs of the cluster's own components as logs of their pods in kube-system. The logs of
+// other pods come from their kubelets.
 
 import type { Klog, KlogLine } from "../../../components/klog.ts";
 import { noPodLogs, type PodLogRequest, type PodLogs } from "../../../components/pod-logs.ts";

@@ -1,8 +1,8 @@
-// What a controller of the structured era logs of a key that failed: a line at each retry, and when
-// it gives up one of its own and one of the library that takes errors nobody else does.
+// The structured log lines about a failed key: one at each retry, and two when the key is dropped, of
+// the controller and of runtime.HandleError.
 
 import { structured } from "../../../components/klog.ts";
-import type { FailureLines } from "../profiles/profile.ts";
+import type { FailureLines } from "../../versions/profile.ts";
 
 export interface StructuredFailures {
   /** `endpoints-controller`. */

@@ -3,7 +3,7 @@ import { Klog, keptLinesMax, structured } from "../../../components/klog.ts";
 import type { PodLogRequest } from "../../../components/pod-logs.ts";
 import type { BodyWriter } from "../../../environment/network.ts";
 import { type Simulation, simulate } from "../../../simulation/simulation.ts";
-import { profileNamed } from "../profiles.ts";
+import { profileNamed } from "../../versions/profiles.ts";
 import { ComponentLogs } from "./component-logs.ts";
 import { ThrottlingLog } from "./throttling-lines.ts";
 

@@ -6,7 +6,7 @@ import { type Klog, structured } from "../../../components/klog.ts";
 import { type Clock, elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import { goDuration } from "../../../environment/go-duration.ts";
 import type { ThrottledRequest } from "../../../kube/client/rate-limited-client.ts";
-import type { ThrottlingLines } from "../profiles/profile.ts";
+import type { ThrottlingLines } from "../../versions/profile.ts";
 
 export interface ThrottlingLogOptions {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 // The writes that make the slices copied from an Endpoints object right, as a pure function: one
-// slice for each family and set of ports. A slice that differs in anything is written anew, and one
-// that is not needed becomes another that is.
+// slice for each family and set of ports. A slice that differs is written again, and one that is not
+// needed is reused for another.
 import { isRecord, listAt, optionalString, type RawRecord } from "../../../kube/kinds/fields.ts";
 import type { StringMap } from "../../../kube/kinds/intern.ts";
 import { sameJson } from "../../../kube/kinds/same-json.ts";

@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { objectAt, objectsAt, textsAt } from "../../../apiserver/kinds/fields.ts";
 import {
   type ControllerWorld,
   endpoints,
@@ -7,7 +6,8 @@ import {
   service,
   services,
   slices,
-} from "../controller-world.contract.ts";
+} from "../../../../tests/controllers/controller-world.ts";
+import { objectAt, objectsAt, textsAt } from "../../../apiserver/kinds/fields.ts";
 import { mirroringController } from "./mirror-plan.ts";
 
 const settledMs = 3000;

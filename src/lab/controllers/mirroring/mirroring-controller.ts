@@ -12,11 +12,11 @@ import {
   longestOf,
 } from "../../../kube/workqueue/rate-limiter.ts";
 import type { Workqueue } from "../../../kube/workqueue/workqueue.ts";
+import type { MirroringRules } from "../../versions/profile.ts";
 import { type ControllerOptions, controllerQueue, runController } from "../controller.ts";
 import { managedByLabel, serviceKeyOf } from "../endpointslices/published-slice.ts";
 import { SliceTracker } from "../endpointslices/slice-tracker.ts";
 import { EventRecorder, referenceTo } from "../event-recorder.ts";
-import type { MirroringRules } from "../profiles/profile.ts";
 import { type WholeObject, wholeSlices } from "../whole-object.ts";
 import { type MirrorPlan, mirroringController, planMirror } from "./mirror-plan.ts";
 import { mirroredGroups } from "./mirrored-groups.ts";
@@ -84,7 +84,7 @@ function listen(
   });
 }
 
-/** The keys of services whose copied slices somebody else changed. */
+/** The keys of services whose copied slices another writer changed. */
 function concerned(change: Change<WholeObject>, tracker: SliceTracker): readonly string[] {
   const { type, object } = change;
   const key = serviceKeyOf(object.metadata);

@@ -1,8 +1,13 @@
-// What happens to lost nodes after their pods were marked: queued by zone, emptied at the zone's
-// rate. Emptying puts on the NoExecute taint, and the taint eviction controller does the rest;
-// before taints did that, the pods were deleted from here once the node had been lost for
-// `--pod-eviction-timeout`.
-import { elapsedMs } from "../../../environment/clock.ts";
+// The queues of lost nodes, one per zone, emptied at the rate of the zone. Emptying adds the NoExecute
+// taint, and the taint eviction controller does the rest. Older versions delete the pods here, once the
+// node has been lost for `--pod-eviction-timeout`.
+import {
+  type Clock,
+  elapsedMs,
+  type MonotonicMs,
+  monotonicAfter,
+} from "../../../environment/clock.ts";
+import type { CancelTimer, Timers } from "../../../environment/timers.ts";
 import { StatusError } from "../../../kube/client/client.ts";
 import { recordAt } from "../../../kube/kinds/fields.ts";
 import { objectPath } from "../../../kube/kinds/kind.ts";
@@ -14,9 +19,8 @@ import type { NodeMetrics } from "./node-metrics.ts";
 import { changeTaints, hasTaint, notReady, type TaintKey, unreachable } from "./taints.ts";
 import { podsOn, type UnreadyPodsOptions } from "./unready-pods.ts";
 import { type WholeNode, zoneOf } from "./whole-node.ts";
-import { ZoneQueue } from "./zone-queue.ts";
 
-export interface NodeEvictionOptions extends UnreadyPodsOptions {
+interface NodeEvictionOptions extends UnreadyPodsOptions {
   readonly metrics: NodeMetrics;
   readonly signal: AbortSignal;
 }
@@ -41,7 +45,7 @@ export class NodeEviction {
     else this.#queueTimeout(node, status, health);
   }
 
-  /** The node is heard of again, or none is and so none is to be emptied. */
+  /** The node reports again, or no node does and so none is emptied. */
   async release(node: WholeNode): Promise<void> {
     const { nodeLog, signal, profile } = this.#options;
     for (const taint of [unreachable, notReady]) {
@@ -154,4 +158,93 @@ export class NodeEviction {
 /** The taint for a condition, and the one that excludes it. */
 function taintsFor(status: "False" | "Unknown"): readonly [TaintKey, TaintKey] {
   return status === "False" ? [notReady, unreachable] : [unreachable, notReady];
+}
+
+interface ZoneQueueOptions {
+  readonly clock: Clock;
+  readonly timers: Timers;
+  /** Nodes a second at first. */
+  readonly rate: number;
+  /** Empties a node; true when that worked, or is no longer wanted; otherwise it is tried again. */
+  readonly empty: (node: string) => Promise<boolean>;
+}
+
+/** rate_limited_queue.go NodeEvictionPeriod: by then the watch shows what made the node lost. */
+const lookEveryMs = 100;
+
+class ZoneQueue {
+  readonly #options: ZoneQueueOptions;
+  /** In the order they were lost; the false ones have been emptied and may report again. */
+  readonly #nodes = new Map<string, boolean>();
+  #rate: number;
+  /** When the next may be emptied: the bucket of the rate holds one token. */
+  #nextAt: MonotonicMs;
+  #cancel: CancelTimer | undefined;
+  #busy: Promise<void> | undefined;
+  #isStopped = false;
+
+  constructor(options: ZoneQueueOptions) {
+    this.#options = options;
+    this.#rate = options.rate;
+    this.#nextAt = options.clock.monotonicMs();
+  }
+
+  /** False when the node is in the queue already, or has been emptied since it was removed. */
+  add(node: string): boolean {
+    if (this.#nodes.has(node)) return false;
+    this.#nodes.set(node, true);
+    this.#wake();
+    return true;
+  }
+
+  /** True when it was there: the node reports again, or is queued again. */
+  remove(node: string): boolean {
+    return this.#nodes.delete(node);
+  }
+
+  setRate(rate: number): void {
+    if (rate === this.#rate) return;
+    const now = this.#options.clock.monotonicMs();
+    // Whoever waits for the old rate waits for the new one from now on.
+    const isWaiting = this.#rate <= 0 || this.#nextAt > now;
+    if (isWaiting && rate > 0) this.#nextAt = monotonicAfter(now, 1000 / rate);
+    this.#rate = rate;
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#wake();
+  }
+
+  /** Idempotent. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel?.();
+    await this.#busy;
+  }
+
+  #wake(): void {
+    const isIdle = this.#cancel === undefined && this.#busy === undefined;
+    if (this.#isStopped || !isIdle || this.#rate <= 0 || this.#next() === undefined) return;
+    const waitMs = elapsedMs(this.#options.clock.monotonicMs(), this.#nextAt);
+    this.#cancel = this.#options.timers.after(Math.max(waitMs, lookEveryMs), () => {
+      this.#cancel = undefined;
+      this.#busy = this.#emptyNext().finally(() => {
+        this.#busy = undefined;
+        this.#wake();
+      });
+    });
+  }
+
+  #next(): string | undefined {
+    for (const [node, isWaiting] of this.#nodes) if (isWaiting) return node;
+    return undefined;
+  }
+
+  async #emptyNext(): Promise<void> {
+    const node = this.#next();
+    if (node === undefined) return;
+    const { clock, empty } = this.#options;
+    this.#nextAt = monotonicAfter(clock.monotonicMs(), 1000 / this.#rate);
+    const isDone = await empty(node);
+    if (isDone && this.#nodes.has(node)) this.#nodes.set(node, false);
+  }
 }

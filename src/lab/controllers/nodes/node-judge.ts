@@ -38,7 +38,7 @@ export class NodeJudge {
     this.#health.delete(node);
   }
 
-  /** After a time in which no node was heard of, each starts with a full grace period. */
+  /** After a time in which no node reported, each starts with a full grace period. */
   forgiveAll(): void {
     const at = this.#options.clock.monotonicMs();
     for (const [node, health] of this.#health) {

@@ -10,7 +10,7 @@ import { type Simulation, simulate } from "../../../simulation/simulation.ts";
 import { type Cluster, startCluster } from "../../cluster.ts";
 import { createService } from "../../incidents/heartbeat-flap/late-nodes.ts";
 import { Ledger } from "../../kubelet/ledger.ts";
-import type { ProfileName } from "../profiles.ts";
+import type { ProfileName } from "../../versions/profiles.ts";
 
 interface World {
   readonly simulation: Simulation;
@@ -30,7 +30,7 @@ const versions = isThorough(process.env)
   ? (["1.7", "1.9", "1.17.3"] as const)
   : (["1.17.3"] as const);
 
-/** Three nodes with a pod each; the first has been heard of a moment before. */
+/** Three nodes with a pod each; the first has just reported. */
 function inCluster(profile: ProfileName, run: (world: World) => Promise<void>): Promise<void> {
   return simulate({ seed: 1 }, async (simulation) => {
     const user = simulation.host("user");
@@ -183,12 +183,12 @@ describe.runIf(isThorough(process.env))("a node that dies", () => {
   ] as const)("loses its pods, which stay until the node is deleted: %s", (profile, early, late) =>
     inCluster(profile, async (world) => {
       const { simulation, cluster, podsOnNode, list } = world;
-      await cluster.kubelets[0]?.vanish();
+      await cluster.kubelets[0]?.powerOff();
       await simulation.sleep((early + 245) * 1_000);
       expect((await podsOnNode()).map(isDeleted)).toEqual([false]);
       await simulation.sleep((late - early - 245 + 10) * 1_000);
       expect((await podsOnNode()).map(isDeleted)).toEqual([true]);
-      // Another runs elsewhere by now, and nobody is left to end this one.
+      // Another pod runs elsewhere by now, and no kubelet is left to end this one.
       expect((await list("/api/v1/namespaces/default/pods")).length).toBe(4);
       await simulation.sleep(120_000);
       expect((await podsOnNode()).length).toBe(1);
@@ -207,7 +207,7 @@ describe("a machine that is expelled", () => {
       const { simulation, cluster, ledger, podsOnNode } = world;
       const [pod] = await podsOnNode();
       const address = String(recordAt(pod ?? {}, "status")["podIP"]);
-      await cluster.expel(silentNode);
+      await cluster.removeFromCluster(silentNode);
       await simulation.sleep(100_000);
       expect(await podsOnNode()).toEqual([]);
       const nodes = await world.list("/api/v1/nodes");

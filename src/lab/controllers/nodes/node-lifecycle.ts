@@ -1,17 +1,18 @@
-// The node lifecycle controller: every few seconds it looks for signs of life of each node, and when
-// there was none for the grace period it says so: conditions Unknown, pods not ready, and the node
-// is queued to be emptied. Nothing here ever makes a pod ready again: that is the kubelet's.
+// The node lifecycle controller: every few seconds it reads the last heartbeat of each node. After the
+// grace period without one, conditions become Unknown, pods not ready, and the node is queued to be
+// emptied. Only the kubelet makes a pod ready again.
 import { parseJson, StatusError } from "../../../kube/client/client.ts";
-import { objectPath } from "../../../kube/kinds/kind.ts";
+import { objectKey, objectPath, splitObjectKey } from "../../../kube/kinds/kind.ts";
 import type { ConditionStatus } from "../../../kube/kinds/pod.ts";
-import type { ControllerOptions } from "../controller.ts";
+import { runWorkers } from "../../../kube/workqueue/workqueue-workers.ts";
+import { type ControllerOptions, controllerQueue, defaultMaxRetries } from "../controller.ts";
 import { EventRecorder } from "../event-recorder.ts";
 import { NodeEviction } from "./node-eviction.ts";
 import { type Look, NodeJudge } from "./node-judge.ts";
-import { NodeLog } from "./node-lines.ts";
+import { NodeLog } from "./node-log.ts";
 import { NodeMetrics } from "./node-metrics.ts";
-import { runNodeQueues } from "./node-queues.ts";
 import { NodeZones } from "./node-zones.ts";
+import { changeTaints, scheduleTaints } from "./taints.ts";
 import { markUnready, podsOn, type UnreadyPodsOptions } from "./unready-pods.ts";
 import { type WholeNode, wholeNodeKind } from "./whole-node.ts";
 
@@ -214,4 +215,76 @@ class NodeLifecycle {
       this.#options.log.warn("the taints of a node could not be changed", { node, error });
     }
   }
+}
+
+interface NodeQueuesOptions extends UnreadyPodsOptions {
+  readonly isLost: (node: string) => boolean;
+}
+
+/** node_lifecycle_controller.go nodeUpdateWorkerSize and podUpdateWorkerSize. */
+const nodeWorkers = 8;
+const podWorkers = 4;
+
+/** Runs until the signal aborts. Its handlers are registered before it first waits. */
+async function runNodeQueues(options: NodeQueuesOptions, signal: AbortSignal): Promise<void> {
+  if (!options.profile.nodes.taintsByCondition) return;
+  const { informers, log } = options;
+  const nodes = controllerQueue(options, "node_lifecycle_controller");
+  const pods = controllerQueue(options, "node_lifecycle_controller_pods");
+  informers.nodes().onChange(({ type, object }) => {
+    if (type !== "deleted") nodes.add(object.metadata.name);
+  });
+  informers.pods().onChange((change) => {
+    const { type, object } = change;
+    const before = change.type === "updated" ? change.previous.nodeName : "";
+    if (type !== "deleted" && object.nodeName !== before) pods.add(objectKey(object.metadata));
+  });
+  const workers = { maxRetries: defaultMaxRetries, log, signal };
+  try {
+    await informers.waitForSync(signal);
+    await Promise.all([
+      runWorkers({
+        ...workers,
+        queue: nodes,
+        workers: nodeWorkers,
+        // doNodeProcessingPassWorker: what failed waits for the node's next change.
+        maxRetries: 0,
+        sync: (name) => taintBySchedule(options, name, signal),
+      }),
+      runWorkers({
+        ...workers,
+        queue: pods,
+        workers: podWorkers,
+        sync: (key) => markIfLost(options, key, signal),
+      }),
+    ]);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    nodes.shutDown();
+    pods.shutDown();
+  }
+}
+
+async function taintBySchedule(
+  options: NodeQueuesOptions,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const node = options.informers.nodes().store.get("", name);
+  if (node === undefined) return;
+  const change = scheduleTaints(node);
+  if (change.add.length === 0 && change.remove.length === 0) return;
+  await changeTaints(options, node, change, signal);
+}
+
+async function markIfLost(
+  options: NodeQueuesOptions,
+  key: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name } = splitObjectKey(key);
+  const pod = options.informers.pods().store.get(namespace, name);
+  if (pod === undefined || !options.isLost(pod.nodeName)) return;
+  await markUnready(options, pod.nodeName, [pod], signal);
 }

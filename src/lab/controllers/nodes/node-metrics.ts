@@ -2,7 +2,7 @@
 // pkg/controller/nodelifecycle, and of pkg/controller/node before it).
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { NodeRules } from "./node-rules.ts";
-import type { ZoneHealth } from "./zone-state.ts";
+import type { ZoneHealth } from "./node-zones.ts";
 
 export class NodeMetrics {
   readonly #health: Gauge<"zone">;

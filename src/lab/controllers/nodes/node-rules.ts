@@ -7,7 +7,7 @@ import {
   nodeLines19,
   nodeLines117,
   nodeLines133,
-} from "./node-line-style.ts";
+} from "./node-log.ts";
 
 export interface NodeRules {
   /** Kubelets renew a Lease, and its renewal counts as a heartbeat: on by default since 1.14. */
@@ -18,7 +18,7 @@ export interface NodeRules {
   readonly containersReady: boolean;
   /** Kubelets post how a pod ended before it is deleted: since 1.27. */
   readonly postsEnd: boolean;
-  /** Besides Ready, what becomes Unknown when a node is not heard of. */
+  /** The conditions besides Ready that become Unknown when a node is silent. */
   readonly otherConditions: readonly string[];
   /** Whether a pod's Ready=False gets the time of the flip, or keeps the time it had. */
   readonly podTransitionTime: "set" | "kept";
@@ -26,7 +26,7 @@ export interface NodeRules {
   readonly podsFrom: "cache" | "live-list";
   /** Pods that are unready already are written all the same. */
   readonly writesUnreadyPods: boolean;
-  /** Pods are told too, by an event of their own. */
+  /** Pods get an Event too. */
   readonly tellsPods: boolean;
   /** So many nodes are looked after at a time. */
   readonly nodesAtOnce: number;
@@ -34,7 +34,7 @@ export interface NodeRules {
   readonly eviction: "taints" | "timeout";
   /** Whether eviction goes by the condition found, or by what the same pass made of it. */
   readonly evictionBy: "observed" | "current";
-  /** A lost node that still lacks its taint is queued anew at each look: 1.33, not yet 1.17. */
+  /** A lost node without its taint is queued again at each check: 1.33, not 1.17. */
   readonly requeuesUntainted: boolean;
   /** Taints evict by a client of their own, and so with a rate limit of their own: since 1.29. */
   readonly ownTaintClient: boolean;

@@ -1,5 +1,5 @@
-// The pod collector: force-deletes what nobody else will ever delete. Pods on nodes that no longer
-// exist, pods that are to go and have no node, and the oldest ended pods when there are too many.
+// The pod collector: force-deletes pods that nothing else would delete. These are pods on nodes that no
+// longer exist, terminating pods without a node, and the oldest ended pods when there are too many.
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import { parseJson, StatusError } from "../../../kube/client/client.ts";
 import { listAt } from "../../../kube/kinds/fields.ts";
@@ -8,7 +8,7 @@ import { objectRecord } from "../../../kube/kinds/metadata.ts";
 import type { ControllerOptions } from "../controller.ts";
 import { isTerminal, type OwnedPod, ownedPodKind } from "../owned-pod.ts";
 import { disrupted } from "./disruption.ts";
-import { NodeLog } from "./node-lines.ts";
+import { NodeLog } from "./node-log.ts";
 import { wholeNodeKind } from "./whole-node.ts";
 
 /** gc_controller.go gcCheckPeriod. */

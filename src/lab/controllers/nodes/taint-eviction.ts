@@ -11,8 +11,8 @@ import { type ControllerOptions, controllerQueue } from "../controller.ts";
 import { EventRecorder } from "../event-recorder.ts";
 import { type OwnedPod, ownedPodKind } from "../owned-pod.ts";
 import { disrupted } from "./disruption.ts";
-import { NodeLog, type PodName } from "./node-lines.ts";
-import { toleratedMs } from "./tolerations.ts";
+import { NodeLog, type PodName } from "./node-log.ts";
+import { toleratedMs } from "./taints.ts";
 import type { WholeNode } from "./whole-node.ts";
 
 /** Runs until the signal aborts. */
@@ -118,7 +118,7 @@ class TaintEviction {
       return;
     }
     const key = objectKey(pod.metadata);
-    // Another taint does not start the time anew.
+    // Another taint does not restart the time.
     if (this.#pending.has(key) && waitMs > 0) return;
     this.#cancel(pod.metadata, { tells: false });
     const cancel = this.#options.timers.after(waitMs, () => {

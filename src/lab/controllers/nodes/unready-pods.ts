@@ -1,6 +1,6 @@
 // Marks the pods of a lost node as not ready, by one write of each pod's status, one after another.
-// Only the Ready condition changes: the containers' own word stays, and so a pod that serves on can
-// be told from one that does not.
+// Only the Ready condition changes. The states of the containers stay, so a pod that still serves can
+// be distinguished from one that does not.
 import { toTime } from "../../../environment/clock.ts";
 import { parseJson, StatusError } from "../../../kube/client/client.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../../../kube/kinds/fields.ts";
@@ -9,7 +9,7 @@ import { objectRecord } from "../../../kube/kinds/metadata.ts";
 import type { ControllerOptions } from "../controller.ts";
 import { type EventRecorder, referenceTo } from "../event-recorder.ts";
 import { type OwnedPod, ownedPodKind } from "../owned-pod.ts";
-import type { NodeLog } from "./node-lines.ts";
+import type { NodeLog } from "./node-log.ts";
 
 export interface UnreadyPodsOptions extends ControllerOptions {
   readonly nodeLog: NodeLog;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { numberAt, objectsAt, textAt, textMapAt } from "../../../apiserver/kinds/fields.ts";
-import type { KubeObject } from "../../../apiserver/kube-object.ts";
 import {
   deployment,
   deployments,
   inControllerWorld,
   replicaSets,
-} from "../controller-world.contract.ts";
+} from "../../../../tests/controllers/controller-world.ts";
+import { numberAt, objectsAt, textAt, textMapAt } from "../../../apiserver/kinds/fields.ts";
+import type { KubeObject } from "../../../apiserver/kube-object.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 const mergePatch = { contentType: "application/merge-patch+json" };

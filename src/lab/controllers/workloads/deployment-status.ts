@@ -115,7 +115,7 @@ function isOverdue({ deployment, now }: StatusInput, progressing: RawRecord): bo
   return since + deadlineMs < now;
 }
 
-/** The condition with its times: unchanged when nothing was said anew. */
+/** The condition with its times, which stay when status and reason do. */
 function settled({ deployment, now, sets, newSet }: StatusInput, type: string, said: Judgement) {
   const known = conditionsOf(deployment).find((one) => one["type"] === type);
   const isStep =

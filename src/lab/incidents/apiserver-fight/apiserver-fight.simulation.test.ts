@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { expectExact, withoutDistance } from "../../../../tests/observer/exact-observer.ts";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
-import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
 import type { ObserverAccuracy } from "../../observed/observer-accuracy.ts";
 import { isCompared, isWithinBounds } from "../figure.ts";
 import { longestLagMs } from "../shop-observer.ts";

@@ -1,10 +1,11 @@
 // The settings of `apiserver-fight`: the cluster of the write-up, and a shorter form for real time.
-import type { ProfileName } from "../../controllers/profiles.ts";
+
 import type { KubernetesServiceFlags } from "../../kubernetes-service/kubernetes-service-reconciler.ts";
 import {
   keepAlivePatienceMs,
   retransmissionPatienceMs,
 } from "../../service-path/kernel-patience.ts";
+import type { ProfileName } from "../../versions/profiles.ts";
 
 /**
  * `cut-off` is IPVS, which drops the packets of connections whose server was taken off the list.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { expectExact, withoutDistance } from "../../../../tests/observer/exact-observer.ts";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
-import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
 import { isWithinBounds } from "../figure.ts";
 import type { IncidentResult } from "../incident.ts";
 import { playInVirtualTime } from "../virtual-stage.ts";

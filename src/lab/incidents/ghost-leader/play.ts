@@ -347,7 +347,7 @@ export class GhostScene {
     for (const node of nodes) {
       this.stock.strand(node);
       this.lockstep.strand(node);
-      await this.#cluster.expel(node);
+      await this.#cluster.removeFromCluster(node);
     }
     await this.until("the deletion of the pods of removed machines", () => {
       const stray = [...this.stock.running(), ...this.lockstep.running()];

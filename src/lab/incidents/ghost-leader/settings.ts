@@ -1,8 +1,8 @@
 // The settings of `ghost-leader`: those of the write-up, and shorter times for real time.
 import { defaultElectionTimes, type ElectionTimes } from "../../../kube/leader/leader-rules.ts";
-import type { ProfileName } from "../../controllers/profiles.ts";
 import { ingressNginx } from "../../stock/ingress-nginx.ts";
 import type { StockReleaseName } from "../../stock/stock-release.ts";
+import type { ProfileName } from "../../versions/profiles.ts";
 
 export interface GhostSettings {
   readonly nodes: number;

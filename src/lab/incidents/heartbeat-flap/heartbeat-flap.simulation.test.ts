@@ -4,8 +4,8 @@
 // grace, for looks are a little more than a period apart. So a gap flaps when it is longer than
 // u + k × period.
 import { describe, expect, test } from "vitest";
+import { expectExact, withoutDistance } from "../../../../tests/observer/exact-observer.ts";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
-import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
 import type { IncidentFindings } from "../incident.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import { type LateNodes, type LateNodesFindings, watchLateNodes } from "./late-nodes.ts";

@@ -17,9 +17,9 @@ import { type ClusterOptions, startCluster } from "../../cluster.ts";
 import { componentPodName } from "../../controllers/component-pod.ts";
 import { nodeLeaseNamespace } from "../../controllers/informers.ts";
 import { controllerManager, controlPlaneNode } from "../../controllers/kube-controllers.ts";
-import type { ProfileName } from "../../controllers/profiles.ts";
 import type { HeartbeatGaps } from "../../kubelet/heartbeat-gaps.ts";
 import { Ledger } from "../../kubelet/ledger.ts";
+import type { ProfileName } from "../../versions/profiles.ts";
 import type { Stage } from "../stage.ts";
 
 export interface LateNodes {

@@ -270,7 +270,7 @@ async function killNode(scene: Scene): Promise<KilledNode> {
   const [kubelet] = scene.cluster.kubelets;
   if (kubelet === undefined) throw new Error("the cluster has no nodes");
   const isSilent = scene.stage.powerOff(kubelet.node);
-  await kubelet.vanish();
+  await kubelet.powerOff();
   const addresses = alive.filter((address) => !ledger.aliveAt(address, scene.now()));
   return { node: kubelet.node, addresses, isSilent };
 }

@@ -2,8 +2,8 @@
 // every layer. The hours between two storms show nothing more, so the period is shorter here; the
 // raised limits are tried at a smaller size.
 import { expect, test } from "vitest";
+import { expectExact, withoutDistance } from "../../../../tests/observer/exact-observer.ts";
 import { isThorough } from "../../../simulation/seeds.ts";
-import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
 import { isCompared, isWithinBounds } from "../figure.ts";
 import { VirtualStages } from "../virtual-stage.ts";
 import { playResyncStorm } from "./play.ts";

@@ -1,8 +1,8 @@
 // The incident at other sizes than the write-up's, against what can be computed by hand, so that only
 // the mechanism itself can give the right answers.
 import { describe, expect, test } from "vitest";
+import { expectExact, withoutDistance } from "../../../../tests/observer/exact-observer.ts";
 import { isThorough } from "../../../simulation/seeds.ts";
-import { expectExact, withoutDistance } from "../../observed/exact-observer.contract.ts";
 import type { ObserverAccuracy } from "../../observed/observer-accuracy.ts";
 import type { IncidentFindings } from "../incident.ts";
 import { VirtualStages } from "../virtual-stage.ts";

@@ -1,8 +1,12 @@
 // Kubernetes 1.7.11: the last whose Endpoints controller asked the server for every object at every
 // sync and went over every service each 30 s (1.7.12 reads its cache, 1.8 ends the 30 s). Unless
 // said otherwise read in 1.7.11 pkg/controller/endpoint/endpoints_controller.go.
-import { nodeRules17 } from "../nodes/node-rules.ts";
+import { requestMetrics17 } from "../../apiserver/http/request-metrics.ts";
+import { nodeRules17 } from "../controllers/nodes/node-rules.ts";
+import { noLeasesOld } from "../kubernetes-service/kubernetes-service-rules.ts";
+import { acquired, failed } from "./election-format.ts";
 import type { Profile } from "./profile.ts";
+import { cacheMetricsSince113, oldControllers } from "./version-formats.ts";
 
 export const kubernetes17: Profile = {
   name: "1.7",
@@ -104,4 +108,58 @@ export const kubernetes17: Profile = {
   clientFactors: { namespace: { qps: 10, burst: 10 }, garbage: { qps: 1, burst: 1 } },
   logs: "sentences",
   nodes: nodeRules17,
+  formats: {
+    queues: "named",
+    clients: "latency-by-url",
+    requests: requestMetrics17,
+    lacksMetrics: cacheMetricsSince113,
+    traces: { source: "trace.go:61", layout: "plain", verbosity: 0 },
+    requestLines: { source: "wrap.go:42", layout: "bracketed", verbosity: 2 },
+    audit: "v1alpha1",
+    lines: {
+      apiServerVersion: "server.go:112",
+      apiServerServing: { source: "serve.go:85", address: "0.0.0.0" },
+      managerVersion: "controllermanager.go:108",
+      controllerStarted: "controllermanager.go:448",
+      controllers: [...oldControllers, "node"],
+      schedulerVersion: undefined,
+    },
+  },
+  election: {
+    identity: "host",
+    waitsFor: "own duration",
+    renewsUnread: false,
+    attempting: () => ({ line: 179, text: "attempting to acquire leader lease..." }),
+    acquired: acquired(189),
+    notRenewed: (lock) => ({ line: 208, text: `failed to renew lease ${lock}` }),
+    failed: failed({ read: 229, create: 233, update: 263, "unread update": 263 }),
+    lost: { source: "controllermanager.go:220", severity: "F", text: "leaderelection lost" },
+    hasGauge: false,
+  },
+  // pkg/master/controller.go of 1.7, before the reconcilers had files of their own.
+  kubernetesService: {
+    defaultType: "master-count",
+    // RunKubernetesService: wait.Until.
+    spacing: "after-work",
+    // Start: UpdateKubernetesService(true).
+    firstSetsPorts: true,
+    skipMirrorLabel: false,
+    printed: "internal",
+    keepsLastAddress: true,
+    noLeases: noLeasesOld,
+    // It has no hook before the shutdown.
+    stopOrder: "listener-first",
+    staleRemoval: undefined,
+    removalFailedPrefix: "",
+    quotesUrls: false,
+    sources: {
+      remade: "controller.go:350",
+      masterCount: "controller.go:386",
+      // 1.9 brought the lease reconciler; before, there is only the count.
+      lease: "controller.go:386",
+      failed: "controller.go:162",
+      stopping: undefined,
+      removalFailed: "controller.go:141",
+    },
+  },
 };

@@ -1,8 +1,13 @@
 // Kubernetes 1.33.0. Unless said otherwise read in 1.33.0
 // pkg/controller/endpoint/endpoints_controller.go.
-import { structuredFailures } from "../klog/failure-lines.ts";
-import { nodeRules133 } from "../nodes/node-rules.ts";
+import { requestMetrics133 } from "../../apiserver/http/request-metrics.ts";
+import { structured } from "../../components/klog.ts";
+import { structuredFailures } from "../controllers/klog/failure-lines.ts";
+import { nodeRules133 } from "../controllers/nodes/node-rules.ts";
+import { acquired, failed } from "./election-format.ts";
+import { kubernetes1173 } from "./kubernetes-1-17.ts";
 import type { Profile } from "./profile.ts";
+import { presentControllers } from "./version-formats.ts";
 
 export const kubernetes133: Profile = {
   name: "1.33",
@@ -121,4 +126,73 @@ export const kubernetes133: Profile = {
   clientFactors: { namespace: { qps: 20, burst: 100 }, garbage: { qps: 2, burst: 1 } },
   logs: "structured",
   nodes: nodeRules133,
+  formats: {
+    queues: "labelled",
+    clients: "duration-by-host",
+    requests: requestMetrics133,
+    lacksMetrics: [],
+    traces: { source: "trace.go:236", layout: "dated", verbosity: 2 },
+    requestLines: { source: "httplog.go:134", layout: "structured", verbosity: 3 },
+    audit: "v1",
+    lines: {
+      apiServerVersion: "server.go:147",
+      apiServerServing: { source: "secure_serving.go:211", address: "[::]" },
+      managerVersion: "controllermanager.go:188",
+      controllerStarted: "controllermanager.go:778",
+      controllers: presentControllers,
+      schedulerVersion: {
+        source: "server.go:171",
+        text: "Starting Kubernetes Scheduler",
+        verbosity: 0,
+      },
+    },
+  },
+  election: {
+    identity: "host-and-uuid",
+    waitsFor: "recorded duration",
+    renewsUnread: true,
+    attempting: (lock) => ({ line: 257, text: `attempting to acquire leader lease ${lock}...` }),
+    acquired: acquired(271),
+    notRenewed: (lock) => ({
+      line: 297,
+      text: `failed to renew lease ${lock}: context deadline exceeded`,
+    }),
+    failed: failed({ read: 436, create: 440, update: 472, "unread update": 429 }),
+    lost: {
+      source: "controllermanager.go:340",
+      severity: "E",
+      text: structured("leaderelection lost", {}),
+    },
+    hasGauge: true,
+  },
+  // pkg/controlplane/reconcilers and controller/kubernetesservice of 1.33.0; 1.36.0 has the same.
+  kubernetesService: {
+    ...kubernetes1173.kubernetesService,
+    skipMirrorLabel: true,
+    printed: "v1",
+    // doReconcile: the last server may leave nothing when it stops.
+    keepsLastAddress: false,
+    noLeases:
+      "no API server IP addresses were listed in storage, refusing to erase all endpoints for the kubernetes Service",
+    // RunWithContext in pkg/server/genericapiserver.go of k8s.io/apiserver 0.33.0 and 0.36.0: no request
+    // is refused before the hooks are done (NotAcceptingNewRequest waits for PreShutdownHooksStopped).
+    stopOrder: "service-first",
+    staleRemoval: {
+      source: { found: "controller.go:95", failed: "controller.go:97" },
+      found:
+        "Found stale data, removed previous endpoints on kubernetes service, apiserver didn't exit successfully previously",
+      failed: "Error removing old endpoints from kubernetes service: ",
+      ignoresMissing: true,
+    },
+    removalFailedPrefix: "Unable to remove endpoints from kubernetes service: ",
+    quotesUrls: true,
+    sources: {
+      remade: "instancecount.go:103",
+      masterCount: "instancecount.go:140",
+      lease: "lease.go:265",
+      failed: "controller.go:163",
+      stopping: "controller.go:128",
+      removalFailed: "controller.go:131",
+    },
+  },
 };

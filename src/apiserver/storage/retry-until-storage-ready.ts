@@ -1,12 +1,11 @@
-// A server's first steps on a storage that may not answer yet, or is slow because all servers start
-// at once. The steps are tried again for as long as a start may take, and each failed try logs that
-// the server waits for the storage. Each step must be one that can be repeated.
+// Retries the first steps of a server on a storage that does not answer yet, or is slow because all
+// servers start at once. Each retry is logged. A step must be one that can be repeated.
 import { type Clock, elapsedMs } from "../../environment/clock.ts";
 import type { Log } from "../../environment/log.ts";
 import type { Timers } from "../../environment/timers.ts";
 import { StorageTimeoutError, StorageUnavailableError } from "./storage.ts";
 
-export interface PatientStartOptions {
+export interface StorageRetryOptions {
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -14,15 +13,15 @@ export interface PatientStartOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Less than the minute that the lab gives a server, so that the server itself reports why. */
+/** Less than the minute that the lab gives a server, so that the error of the server is shown. */
 const patienceMs = 45_000;
 
-/** A write that reaches no storage fails at once. One that times out has waited already. */
+/** A refused write has failed at once; one that timed out has waited already. */
 const pauseMs = 500;
 
 /** Rejects as the step does when that has nothing to do with the storage. */
-export async function whenStorageAnswers(
-  { clock, timers, log, signal }: PatientStartOptions,
+export async function retryUntilStorageReady(
+  { clock, timers, log, signal }: StorageRetryOptions,
   step: () => Promise<void>,
 ): Promise<void> {
   const beganAt = clock.monotonicMs();

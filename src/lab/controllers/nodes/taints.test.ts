@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ownedPodKind } from "../owned-pod.ts";
-import { toleratedMs } from "./tolerations.ts";
+import { toleratedMs } from "./taints.ts";
 
 const unreachable = { key: "node.kubernetes.io/unreachable", value: "", effect: "NoExecute" };
 const special = { key: "special", value: "yes", effect: "NoExecute" };

@@ -1,9 +1,12 @@
 // Kubernetes 1.9.11: reads of the cache and no resync of its own (PR 47731), but neither the
 // headless label nor the trigger time, which came with 1.16 and 1.14. Unless said otherwise read in
 // 1.9.11 pkg/controller/endpoint/endpoints_controller.go.
-import { nodeRules19 } from "../nodes/node-rules.ts";
+import { requestMetrics19 } from "../../apiserver/http/request-metrics.ts";
+import { nodeRules19 } from "../controllers/nodes/node-rules.ts";
+import { acquired, failed } from "./election-format.ts";
 import { kubernetes17 } from "./kubernetes-1-7.ts";
 import type { Profile } from "./profile.ts";
+import { oldControllers } from "./version-formats.ts";
 
 export const kubernetes19: Profile = {
   name: "1.9",
@@ -92,4 +95,41 @@ export const kubernetes19: Profile = {
   clientFactors: kubernetes17.clientFactors,
   logs: "sentences",
   nodes: nodeRules19,
+  formats: {
+    ...kubernetes17.formats,
+    requests: requestMetrics19,
+    traces: { source: "trace.go:76", layout: "numbered", verbosity: 0 },
+    audit: "v1beta1",
+    lines: {
+      apiServerVersion: "server.go:121",
+      apiServerServing: { source: "serve.go:116", address: "[::]" },
+      managerVersion: "controllermanager.go:108",
+      controllerStarted: "controllermanager.go:494",
+      controllers: [...oldControllers, "node"],
+      schedulerVersion: { source: "server.go:554", text: "Version: ", verbosity: 0 },
+    },
+  },
+  election: {
+    ...kubernetes17.election,
+    attempting: () => ({ line: 174, text: "attempting to acquire leader lease..." }),
+    acquired: acquired(184),
+    notRenewed: (lock) => ({
+      line: 203,
+      text: `failed to renew lease ${lock}: timed out waiting for the condition`,
+    }),
+    failed: failed({ read: 224, create: 228, update: 258, "unread update": 258 }),
+    lost: { source: "controllermanager.go:194", severity: "F", text: "leaderelection lost" },
+  },
+  // pkg/master/reconcilers/{mastercount,lease}.go and pkg/master/controller.go of 1.9.11.
+  kubernetesService: {
+    ...kubernetes17.kubernetesService,
+    sources: {
+      remade: "mastercount.go:99",
+      masterCount: "mastercount.go:135",
+      lease: "lease.go:223",
+      failed: "controller.go:190",
+      stopping: "controller.go:156",
+      removalFailed: "controller.go:158",
+    },
+  },
 };

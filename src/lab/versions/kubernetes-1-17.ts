@@ -3,8 +3,12 @@
 // service wrote it again; 1.17.13 compares without it (PR 94112). With that its API server ceased to
 // sort the subsets again, in an order that was not the controller's. Nothing else differs. Unless
 // said otherwise read in 1.17.3 pkg/controller/endpoint/endpoints_controller.go.
-import { nodeRules117 } from "../nodes/node-rules.ts";
+import { requestMetrics117 } from "../../apiserver/http/request-metrics.ts";
+import { nodeRules117 } from "../controllers/nodes/node-rules.ts";
+import { noLeasesOld } from "../kubernetes-service/kubernetes-service-rules.ts";
+import { acquired, failed } from "./election-format.ts";
 import type { EndpointsRules, Profile } from "./profile.ts";
+import { cacheMetricsSince118, oldControllers } from "./version-formats.ts";
 
 const endpoints: EndpointsRules = {
   // syncService, checkLeftoverEndpoints: endpointsLister.
@@ -123,6 +127,73 @@ export const kubernetes1173: Profile = {
   clientFactors: { namespace: { qps: 20, burst: 100 }, garbage: { qps: 1, burst: 1 } },
   logs: "sentences",
   nodes: nodeRules117,
+  formats: {
+    queues: "labelled",
+    clients: "duration-by-prefix",
+    requests: requestMetrics117,
+    lacksMetrics: cacheMetricsSince118,
+    traces: { source: "trace.go:116", layout: "fields", verbosity: 0 },
+    requestLines: { source: "httplog.go:90", layout: "plain", verbosity: 3 },
+    audit: "v1",
+    lines: {
+      apiServerVersion: "server.go:150",
+      apiServerServing: { source: "secure_serving.go:178", address: "[::]" },
+      managerVersion: "controllermanager.go:161",
+      controllerStarted: "controllermanager.go:533",
+      controllers: [...oldControllers, "nodelifecycle"],
+      schedulerVersion: {
+        source: "server.go:169",
+        text: "Starting Kubernetes Scheduler version ",
+        verbosity: 1,
+      },
+    },
+  },
+  election: {
+    identity: "host-and-uuid",
+    waitsFor: "own duration",
+    renewsUnread: false,
+    attempting: (lock) => ({ line: 242, text: `attempting to acquire leader lease  ${lock}...` }),
+    acquired: acquired(252),
+    notRenewed: (lock) => ({
+      line: 288,
+      text: `failed to renew lease ${lock}: failed to tryAcquireOrRenew context deadline exceeded`,
+    }),
+    failed: failed({ read: 331, create: 335, update: 367, "unread update": 367 }),
+    lost: { source: "controllermanager.go:279", severity: "F", text: "leaderelection lost" },
+    hasGauge: true,
+  },
+  // pkg/master/reconcilers and pkg/master/controller.go of 1.17.3; 1.17.13 has the same lines.
+  kubernetesService: {
+    // cmd/kube-apiserver/app/options/options.go; the default since 1.11.
+    defaultType: "lease",
+    // RunKubernetesService: wait.NonSlidingUntil.
+    spacing: "fixed",
+    firstSetsPorts: false,
+    // 1.19+.
+    skipMirrorLabel: false,
+    printed: "v1-1.17",
+    keepsLastAddress: true,
+    noLeases: noLeasesOld,
+    // preparedGenericAPIServer.Run in pkg/server/genericapiserver.go of k8s.io/apiserver 0.17.3: one
+    // channel ends the listener and lets the hooks run, as --shutdown-delay-duration is 0.
+    stopOrder: "listener-first",
+    staleRemoval: {
+      source: { found: "", failed: "controller.go:151" },
+      found: undefined,
+      failed: "Unable to remove old endpoints from kubernetes service: ",
+      ignoresMissing: false,
+    },
+    removalFailedPrefix: "",
+    quotesUrls: false,
+    sources: {
+      remade: "mastercount.go:98",
+      masterCount: "mastercount.go:134",
+      lease: "lease.go:224",
+      failed: "controller.go:222",
+      stopping: "controller.go:180",
+      removalFailed: "controller.go:183",
+    },
+  },
 };
 
 export const kubernetes11713: Profile = {
@@ -137,4 +208,8 @@ export const kubernetes11713: Profile = {
   },
   // strategy.go Canonicalize does nothing any more.
   endpointsPacking: undefined,
+  formats: {
+    ...kubernetes1173.formats,
+    lines: { ...kubernetes1173.formats.lines, apiServerVersion: "server.go:143" },
+  },
 };

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { ApiServer } from "../api-server.ts";
 import { MemoryStorage } from "./memory-storage.ts";
-import { whenStorageAnswers } from "./patient-start.ts";
+import { retryUntilStorageReady } from "./retry-until-storage-ready.ts";
 import { type Storage, StorageTimeoutError, StorageUnavailableError } from "./storage.ts";
 
 /** A storage of which writes fail until a moment; the write that timed out was done all the same. */
@@ -47,7 +47,7 @@ test("a server whose first write times out tries again, and says what it waits f
 
 test("it gives up after a while, with what to look at", () =>
   simulate({ seed: 1 }, async (simulation) => {
-    const waiting = whenStorageAnswers(simulation.host("server"), () =>
+    const waiting = retryUntilStorageReady(simulation.host("server"), () =>
       Promise.reject(new StorageUnavailableError("connection refused")),
     );
     await expect(waiting).rejects.toThrow(
@@ -63,9 +63,9 @@ test("it stops waiting when it is aborted, and does not wait after any other err
     const stop = new AbortController();
     simulation.at(1_200, () => stop.abort(new Error("stopped")));
     const silent = () => Promise.reject(new StorageUnavailableError("connection refused"));
-    const waiting = whenStorageAnswers({ ...host, signal: stop.signal }, silent);
+    const waiting = retryUntilStorageReady({ ...host, signal: stop.signal }, silent);
     await expect(waiting).rejects.toThrow("stopped");
     expect(simulation.now()).toBe(1_200);
-    const broken = whenStorageAnswers(host, () => Promise.reject(new Error("no such kind")));
+    const broken = retryUntilStorageReady(host, () => Promise.reject(new Error("no such kind")));
     await expect(broken).rejects.toThrow("no such kind");
   }));

@@ -1,5 +1,5 @@
-// What every namespace has: a ServiceAccount for pods that name none, and the certificate by which
-// they know the API server. Two controllers of one form, each of which puts back what is missing.
+// The objects that every namespace has: the default ServiceAccount, and the ConfigMap with the root
+// certificate of the API server. Two controllers of one form; each restores its missing object.
 import { isDeepStrictEqual } from "node:util";
 import { StatusError } from "../../../kube/client/client.ts";
 import type { RawRecord } from "../../../kube/kinds/fields.ts";
@@ -27,7 +27,7 @@ const rootCaAnnotation =
   "endpoints such as the internal service IP or kubernetes.default.svc. No other usage is " +
   "guaranteed across distributions of Kubernetes clusters.";
 
-interface KeptObject {
+interface NamespaceObject {
   readonly name: string;
   readonly kind: WholeKind;
   /** Beside its name and its kind. */
@@ -75,7 +75,7 @@ export function runRootCaPublisher(
 
 async function keepEverywhere(
   options: ControllerOptions,
-  kept: KeptObject,
+  kept: NamespaceObject,
   objects: Informer<WholeObject, never>,
   signal: AbortSignal,
 ): Promise<void> {
@@ -104,7 +104,7 @@ async function keepEverywhere(
 
 async function put(
   { client }: ControllerOptions,
-  { name, kind, annotations, fields }: KeptObject,
+  { name, kind, annotations, fields }: NamespaceObject,
   namespace: string,
   current: WholeObject | undefined,
   signal: AbortSignal,

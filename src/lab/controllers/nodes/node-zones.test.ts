@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ConditionStatus } from "../../../kube/kinds/pod.ts";
-import { evictionRate, zoneHealth } from "./zone-state.ts";
+import { evictionRate, zoneHealth } from "./node-zones.ts";
 
 const flags = {
   "unhealthy-zone-threshold": 0.55,

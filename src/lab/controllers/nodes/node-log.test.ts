@@ -1,8 +1,14 @@
 import { expect, test } from "vitest";
 import { Klog } from "../../../components/klog.ts";
 import type { MonotonicMs, WallMs } from "../../../environment/clock.ts";
-import { type NodeLineStyle, nodeLines17, nodeLines117, nodeLines133 } from "./node-line-style.ts";
-import { type NodeFact, NodeLog } from "./node-lines.ts";
+import {
+  type NodeFact,
+  type NodeLineStyle,
+  NodeLog,
+  nodeLines17,
+  nodeLines117,
+  nodeLines133,
+} from "./node-log.ts";
 
 const at = Date.UTC(2017, 8, 19, 8, 5, 35, 383) as WallMs;
 

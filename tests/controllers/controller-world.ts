@@ -1,23 +1,26 @@
 // Only for tests: a cluster in virtual time with the controllers, the scheduler, and nodes whose
 // pods become ready and end without any process. It stands for kubelets in the least space.
 import { Registry } from "prom-client";
-import { type ApiWorld, inApiWorld } from "../../../tests/apiserver/api-world.ts";
-import { isJsonObject, listAt, objectsAt, textAt } from "../../apiserver/kinds/fields.ts";
-import type { KubeObject } from "../../apiserver/kube-object.ts";
-import { Klog } from "../../components/klog.ts";
-import type { Environment } from "../../environment/environment.ts";
-import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { fixedAccess } from "../../kube/credentials/credentials.ts";
-import { runScheduler } from "../scheduler/scheduler.ts";
-import type { ControllerFlags } from "./flags.ts";
-import { ComponentLogs } from "./klog/component-logs.ts";
-import { controllerManager, runControllerManager } from "./kube-controllers.ts";
-import type { ProfileName } from "./profiles.ts";
+import { isJsonObject, listAt, objectsAt, textAt } from "../../src/apiserver/kinds/fields.ts";
+import type { KubeObject } from "../../src/apiserver/kube-object.ts";
+import { Klog } from "../../src/components/klog.ts";
+import type { Environment } from "../../src/environment/environment.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
+import type { ControllerFlags } from "../../src/lab/controllers/flags.ts";
+import { ComponentLogs } from "../../src/lab/controllers/klog/component-logs.ts";
+import {
+  controllerManager,
+  runControllerManager,
+} from "../../src/lab/controllers/kube-controllers.ts";
+import { runScheduler } from "../../src/lab/scheduler/scheduler.ts";
+import type { ProfileName } from "../../src/lab/versions/profiles.ts";
+import { type ApiWorld, inApiWorld } from "../apiserver/api-world.ts";
 
 export interface ControllerWorld extends ApiWorld {
   readonly klog: Klog;
   readonly metrics: Registry;
-  /** How many requests that write the server has answered, whoever sent them. */
+  /** The number of writes that the server has answered, of all clients. */
   readonly writes: () => Promise<number>;
   readonly list: (path: string) => Promise<readonly KubeObject[]>;
   readonly get: (path: string) => Promise<KubeObject>;

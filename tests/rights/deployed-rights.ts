@@ -8,7 +8,7 @@ import {
   objectsAt,
   textAt,
   textsAt,
-} from "../apiserver/kinds/fields.ts";
+} from "../../src/apiserver/kinds/fields.ts";
 
 /** One verb on one resource of one role. */
 export interface Right {

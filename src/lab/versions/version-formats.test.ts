@@ -1,12 +1,15 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { expect, test } from "vitest";
 import { inApiWorld } from "../../../tests/apiserver/api-world.ts";
+import {
+  inControllerWorld,
+  service,
+  services,
+} from "../../../tests/controllers/controller-world.ts";
 import { exposition } from "../../components/exposition.ts";
 import { defaultMaxAgeMs, GoSummary } from "../../components/go-summary.ts";
 import { simulate } from "../../simulation/simulation.ts";
-import { inControllerWorld, service, services } from "../controllers/controller-world.contract.ts";
-import type { ProfileName } from "../controllers/profiles.ts";
-import { componentForm } from "./component-form.ts";
+import { type ProfileName, profileNamed } from "./profiles.ts";
 
 test("a page reads as Go's client writes it", async () => {
   const registry = new Registry();
@@ -82,7 +85,7 @@ test.each(Object.entries(requestCounts))(
   "an API server of %s counts requests under the names of its time",
   async (profile, line) => {
     const name = profile === "1.7" || profile === "1.9" || profile === "1.17.3" ? profile : "1.33";
-    const { requests } = componentForm(name);
+    const { requests } = profileNamed(name).formats;
     await inApiWorld(
       async ({ call }) => {
         const headers = { "user-agent": "kubectl/v1" };
@@ -124,7 +127,7 @@ test("an old API server has its latencies in microseconds, as buckets and as qua
         `${summary}_count{${place}} 1`,
       ]);
     },
-    { requestMetrics: componentForm("1.7").requests },
+    { requestMetrics: profileNamed("1.7").formats.requests },
   );
 });
 

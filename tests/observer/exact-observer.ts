@@ -3,10 +3,10 @@
 // observer's own messages take no time, so it receives a change in the instant of its commit;
 // what all other machines send takes as long as ever.
 import { expect } from "vitest";
-import type { Simulation } from "../../simulation/simulation.ts";
-import type { Hop } from "../../timeline/witness.ts";
-import { replicaNames } from "../comparison/side.ts";
-import type { ObserverAccuracy } from "./observer-accuracy.ts";
+import { replicaNames } from "../../src/lab/comparison/side.ts";
+import type { ObserverAccuracy } from "../../src/lab/observed/observer-accuracy.ts";
+import type { Simulation } from "../../src/simulation/simulation.ts";
+import type { Hop } from "../../src/timeline/witness.ts";
 
 export interface ExpectedOfObserver {
   /** That the play makes; it may make any number unless given. */

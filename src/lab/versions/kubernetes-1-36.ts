@@ -1,6 +1,8 @@
 // Kubernetes 1.36.0: as 1.33, but for what is said here. Unless said otherwise read in 1.36.0
 // pkg/controller/endpoint/endpoints_controller.go.
-import { structuredFailures } from "../klog/failure-lines.ts";
+import { structured } from "../../components/klog.ts";
+import { structuredFailures } from "../controllers/klog/failure-lines.ts";
+import { failed136 } from "./election-format.ts";
 import { kubernetes133 } from "./kubernetes-1-33.ts";
 import type { Profile } from "./profile.ts";
 
@@ -58,5 +60,39 @@ export const kubernetes136: Profile = {
       dropped: { line: 283, message: "Retry budget exceeded, dropping Endpoints out of the queue" },
       handledLine: 285,
     }),
+  },
+  formats: {
+    ...kubernetes133.formats,
+    lines: {
+      ...kubernetes133.formats.lines,
+      apiServerVersion: "server.go:150",
+      apiServerServing: { source: "secure_serving.go:214", address: "[::]" },
+      managerVersion: "controllermanager.go:204",
+      // Only from verbosity 1 on is a line written when one starts.
+      controllers: [],
+      schedulerVersion: {
+        source: "server.go:178",
+        text: "Starting Kubernetes Scheduler",
+        verbosity: 0,
+      },
+    },
+  },
+  election: {
+    ...kubernetes133.election,
+    attempting: (lock) => ({
+      line: 258,
+      text: structured("Attempting to acquire leader lease...", { lock }),
+    }),
+    acquired: (lock) => ({ line: 272, text: structured("Successfully acquired lease", { lock }) }),
+    notRenewed: (lock) => ({
+      line: 304,
+      text: structured("Failed to renew lease", { lock, err: "context deadline exceeded" }),
+    }),
+    failed: failed136,
+    lost: {
+      source: "controllermanager.go:413",
+      severity: "E",
+      text: structured("leaderelection lost/stopped", {}),
+    },
   },
 };

@@ -1,10 +1,17 @@
-// What differs between versions of the controllers, as data: the code asks a profile and never a
-// version number. Every value says in which Kubernetes source it was read. Bugs that a version had
-// are part of its profile.
-import type { DeepHash } from "../deep-hash.ts";
-import type { SubsetTypes } from "../endpoints/subset-order.ts";
-import type { ControllerFlags } from "../flags.ts";
-import type { NodeRules } from "../nodes/node-rules.ts";
+// The differences between versions of Kubernetes, as data: the code reads a profile, never a version
+// number. Every value names the Kubernetes source it was read from. The bugs of a version are part of
+// its profile.
+//
+// A new version is one file, which exports a Profile, and one line in profiles.ts. The compiler lists
+// the values it needs. A value that did not change comes from an older profile by a spread.
+
+import type { DeepHash } from "../controllers/deep-hash.ts";
+import type { SubsetTypes } from "../controllers/endpoints/subset-order.ts";
+import type { ControllerFlags } from "../controllers/flags.ts";
+import type { NodeRules } from "../controllers/nodes/node-rules.ts";
+import type { KubernetesServiceRules } from "../kubernetes-service/kubernetes-service-rules.ts";
+import type { ElectionFormat } from "./election-format.ts";
+import type { VersionFormats } from "./version-formats.ts";
 
 export interface Profile {
   readonly name: string;
@@ -24,8 +31,12 @@ export interface Profile {
   readonly clientFactors: Readonly<Record<"namespace" | "garbage", ClientFactor>>;
   readonly events: EventRules;
   readonly nodes: NodeRules;
-  /** Sentences, or since 1.19 and everywhere by now a message with keys and values. */
+  /** Sentences, or a message with keys and values, which came with 1.19. */
   readonly logs: "sentences" | "structured";
+  readonly formats: VersionFormats;
+  readonly election: ElectionFormat;
+  /** Of the API servers. */
+  readonly kubernetesService: KubernetesServiceRules;
 }
 
 export interface VersionFlags {
@@ -139,7 +150,7 @@ export interface ClientFactor {
 /** How the controllers record events: client-go tools/record of the version. */
 export interface EventRules {
   readonly lines: EventLines;
-  /** Of one object a source tells only so much. */
+  /** Whether the Events of one source about one object are limited. */
   readonly limits: boolean;
   /** Events name who reports them beside their source. */
   readonly namesReporter: boolean;
