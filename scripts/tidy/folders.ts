@@ -89,6 +89,3 @@ export const ambientAllowed = ["src/environment/node/", "src/simulation/", "src/
 
 /** Decisions are functions of what is known: nothing here waits. */
 export const pureFolders = ["src/decide/", "src/doctor/rules/"];
-
-/** Comments and names of tests there are being rewritten, so unclear words still pass. */
-export const beingRewritten = ["src/lab/"];

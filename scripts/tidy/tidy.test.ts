@@ -73,7 +73,7 @@ it.each([
   ["src/kube/x.ts", "// A watch is told.", 'the word "told" in a comment'],
   ["tests/kube/x.ts", "/** Of whom. */", 'the word "whom" in a comment'],
   ["src/kube/x.ts", "// The field `told`.", undefined],
-  ["src/lab/x.ts", "// A watch is told.", undefined],
+  ["src/lab/x.ts", "// A watch is told.", 'the word "told" in a comment'],
   ["src/kube/x.test.ts", 'test("is told", run);', 'the word "told" in the name of a test'],
   ["e2e/x.test.ts", 'it.each([1])("%s anew", run);', 'the word "anew" in the name of a test'],
   [

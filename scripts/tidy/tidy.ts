@@ -2,14 +2,7 @@
 // It reads the syntax tree, because a text search would trip over strings and comments.
 import { dirname, posix } from "node:path";
 import { parseSync, Visitor, type VisitorObject } from "oxc-parser";
-import {
-  ambientAllowed,
-  beingRewritten,
-  folders,
-  ordinaryClients,
-  ownServer,
-  pureFolders,
-} from "./folders.ts";
+import { ambientAllowed, folders, ordinaryClients, ownServer, pureFolders } from "./folders.ts";
 import { unclearWords, withoutCode } from "./plain-words.ts";
 
 export interface Breach {
@@ -83,7 +76,7 @@ export function tidy(path: string, source: string): Breach[] {
   checkName(path, report);
   if (!/\.test\.(ts|mjs)$/.test(path)) checkHeader(parsed.comments, source, report);
   checkComments(parsed.comments, report);
-  if (!quotingWords.has(path) && !beingRewritten.some((folder) => path.startsWith(folder))) {
+  if (!quotingWords.has(path)) {
     checkCommentWords(parsed.comments, report);
     checkTestNames(parsed.program, report);
   }

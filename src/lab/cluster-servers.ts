@@ -17,7 +17,7 @@ import type { ProfileName } from "./versions/profiles.ts";
 
 export const defaultProfile: ProfileName = "1.33";
 
-/** Whoever has the lab's kubeconfig may do everything in it. */
+/** The user of the lab's kubeconfig, who may do everything. */
 export const administrator: User = { name: "lab-admin", groups: ["system:masters"] };
 
 /** Who the parts of the cluster are to its API servers, as kubeadm has it. */

@@ -128,7 +128,7 @@ export interface Cluster<Server extends ReachableServer = ClusterServer> {
 export interface ServerSurroundings {
   readonly podLogs: ComponentLogs;
   readonly peers: PeerAddresses;
-  /** Whom they take requests from; more come and go as machines do. */
+  /** Users by token. Users of machines are added and removed with them. */
   readonly tokens: Map<string, User>;
 }
 

@@ -21,7 +21,7 @@ export interface MachinesOptions {
   readonly profile: Profile;
   /** With every right. */
   readonly access: ClusterAccess;
-  /** Whom the API servers take requests from; the kubelets are added, and leave when expelled. */
+  /** Users of the API servers by token. Kubelets are added, and removed with their machine. */
   readonly tokens: Map<string, User>;
   readonly logs: PodLogBook;
 }

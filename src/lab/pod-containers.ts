@@ -76,7 +76,7 @@ export class PodContainers<C extends Container> {
     );
   }
 
-  /** Somebody has found the machine and ends what runs on it. */
+  /** An operator has found the machine and ends its containers. */
   async stopOn(node: string): Promise<void> {
     for (const { pod } of this.#held.values()) {
       if (pod.nodeName === node) this.#end(pod);

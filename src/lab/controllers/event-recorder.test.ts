@@ -65,7 +65,7 @@ test("the tenth different event of a kind stands for all that follow, and each i
   );
 });
 
-test("the same event only raises a count, and after a burst is told no more", async () => {
+test("the same event only raises a count, and is dropped after a burst", async () => {
   const same = Array.from({ length: 30 }, () => created(1));
   expect((await recorded("1.33", 0, same)).events).toEqual([["Created pod: 1", 25]]);
   expect((await recorded("1.7", 0, same)).events).toEqual([["Created pod: 1", 30]]);

@@ -46,7 +46,7 @@ test("in the foreground an owner stays until all that it owns is gone", () =>
     expect(await counts(world)).toEqual([0, 0, 0]);
   }));
 
-test("an orphan stays when its owner goes, and belongs to nobody", () =>
+test("an orphan stays when its owner goes, and has no owner", () =>
   withDeployment(async (world) => {
     await remove(world, `${deployments}/web`, "Orphan");
     await world.live(5000);

@@ -21,7 +21,7 @@ test("a first sync is triggered by the service's creation, later ones by changed
   expect(seconds).toEqual([0, undefined, 7, undefined, 9, 7]);
 });
 
-test("a service that was forgotten begins anew", () => {
+test("a service that was forgotten begins again", () => {
   const times = new TriggerTimes();
   const service = serviceOf();
   const pods = [podOf("a", { ready: true, readyAt: time(5) })];

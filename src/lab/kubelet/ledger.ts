@@ -52,7 +52,7 @@ export class Ledger {
     if (this.#spells.size > addressesMax && oldest !== undefined) this.#spells.delete(oldest);
   }
 
-  /** Nobody accepts connections there any more, or only the pod that began later than this one. */
+  /** No process accepts connections there any more, or only a pod that began later than this one. */
   ended(address: string, podUid?: string): void {
     const spells = this.#spells.get(address);
     const last = spells?.at(-1);

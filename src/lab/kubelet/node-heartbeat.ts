@@ -136,7 +136,7 @@ export class NodeHeartbeat {
       const spec = { ...recordAt(lease, "spec"), ...this.#leaseSpec() };
       this.#lease = await this.#send("PUT", this.#leasePath(), { ...lease, spec }, signal);
     } catch (error) {
-      // Somebody else wrote it, or it is gone: the next beat begins with reading it.
+      // Another writer changed it, or it is gone: the next beat reads it first.
       this.#lease = undefined;
       throw error;
     }

@@ -54,7 +54,7 @@ export type PodState =
 
 export type PodEvent = { readonly at: WallMs } & (
   | { readonly type: "addressed"; readonly address: string }
-  /** Somebody else listens on the address. */
+  /** Another process listens on the address. */
   | { readonly type: "addressTaken" }
   | { readonly type: "listening" }
   | { readonly type: "observed"; readonly isStarted: boolean; readonly isReady: boolean }

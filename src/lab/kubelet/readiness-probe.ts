@@ -97,7 +97,7 @@ async function ask(
 
 function problemFrom(error: unknown, { type }: KubeletProbe): string {
   if (!(error instanceof Error)) throw error;
-  // Whoever answers a connection with anything at all has accepted it.
+  // A server that answers anything at all has accepted the connection.
   if (type === "tcpSocket" && error instanceof NetworkError && error.code === "NOT_HTTP") return "";
   return `Readiness probe failed: ${error.message}`;
 }

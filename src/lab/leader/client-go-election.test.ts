@@ -99,7 +99,7 @@ test("a ConfigMap that people made keeps its data, and gets the record with whol
     await one.stop();
   }));
 
-test("a record that somebody goes on changing is never taken, whether or not its holder exists", () =>
+test("a record that is changed again and again is never taken, whether or not its holder exists", () =>
   inApiWorld(async (world) => {
     const kube = clientOf(world.client);
     const nobody = {

@@ -1,6 +1,6 @@
 // Which of the ledger's times belong to one change. The pods make the changes; what happens at any
 // other place is put down to the pods' latest change before it, or to the next one where the place
-// was ahead of the pods, as a replica is that finds out by itself. This is told from times alone and
+// was ahead of the pods, as a replica is that finds out by itself. This is computed from times alone and
 // knows nothing of how an observer matches reports. Pure.
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Direction, Hop } from "../../timeline/witness.ts";

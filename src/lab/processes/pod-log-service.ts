@@ -1,5 +1,5 @@
 // How an API server in a process of its own gets the logs of pods, which the lab's process keeps: it
-// asks for them over loopback, as a real server asks kubelets. Whoever asks needs the lab's word.
+// asks for them over loopback, as a real server asks kubelets. A request needs the lab's token.
 
 import type { PodLogRequest, PodLogs } from "../../components/pod-logs.ts";
 import { type BodyWriter, type Network, NetworkError } from "../../environment/network.ts";

@@ -16,7 +16,7 @@ export interface SupervisedProcessOptions {
   readonly isReady: () => Promise<boolean>;
   /** Takes each line of its standard output. */
   readonly onLine?: (line: string) => void;
-  /** Told what happens to it after its start: that it died, that it is back. */
+  /** Called when it dies after its start, and when it is back. */
   readonly onNews?: (news: string) => void;
 }
 
@@ -24,7 +24,7 @@ export interface SupervisedProcessOptions {
 const readyWithinMs = 60_000;
 const askEveryMs = 50;
 
-/** Whoever waits for so long wants to know for what. */
+/** After this long a user wants to know what is waited for. */
 const lateAfterMs = 10_000;
 
 /** How long it may take to end in an orderly way. */

@@ -1,5 +1,5 @@
-// How long the kernel of a client believes in a TCP connection whose packets go nowhere. Nobody
-// sends a reset, so only the absence of answers tells. Pure arithmetic over Linux' own settings.
+// How long the kernel of a client keeps a TCP connection whose packets are lost. No reset arrives, so
+// only missing answers end it. Pure arithmetic over the settings of Linux.
 
 /** TCP_RTO_MIN, the first retransmission on a local network. */
 const firstRetransmissionMs = 200;

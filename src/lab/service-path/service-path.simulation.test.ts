@@ -13,7 +13,7 @@ const silenceMs = 60_000;
 interface World {
   readonly simulation: Simulation;
   readonly path: ServicePath;
-  /** Lists these servers, and nobody else. */
+  /** Lists these servers and no others. */
   readonly list: (...addresses: readonly string[]) => Promise<void>;
   /** Opens a watch through the path and gathers what it sends. */
   readonly watch: () => { readonly lines: string[]; readonly end: Promise<unknown> };
@@ -144,7 +144,7 @@ it("lets open watches fall silent in IPVS mode, and breaks them when the kernel 
     expect(path.cutOff).toBe(1);
   }));
 
-it("sends new connections to whoever is listed, also from a client that is cut off", () =>
+it("sends new connections to the listed server, also from a client that is cut off", () =>
   withPath("ipvs", async ({ simulation, list, watch, touch }) => {
     watch();
     await simulation.sleep(1_000);

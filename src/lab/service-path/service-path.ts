@@ -152,7 +152,7 @@ export class ServicePath {
     });
   }
 
-  /** From now on no byte passes; the server's end is closed, the client's hears of nothing. */
+  /** From now on no byte passes; the server's end is closed, the client's end gets no signal. */
   #silence(connection: Connection): void {
     const { timers, random, silence } = this.#options;
     const silentMs = randomBetween(random, silence.minMs, silence.maxMs);

@@ -88,7 +88,7 @@ function referenceTo(namespace: string, { service }: IngressBackend): BackendRef
 
 /**
  * A Prefix of whole path elements becomes two locations, `/a/` and exactly `/a`, unless the latter
- * is somebody's own (updateServerLocations in location.go). Anything else is a prefix of the text.
+ * is a location of its own (updateServerLocations in location.go). Anything else is a prefix of the text.
  */
 function locationsOf(claims: readonly Claim[]): readonly StockLocation[] {
   const locations = new Map<string, StockLocation>();

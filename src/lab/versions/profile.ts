@@ -160,7 +160,7 @@ export interface EventRules {
   readonly workloadVersion: string;
   /** Whether a Deployment's events say from which size a set was scaled. */
   readonly namesOldSize: boolean;
-  /** Whom the events of evicted pods come from. */
+  /** The source component of events of evicted pods. */
   readonly taintComponent: string;
   readonly nodeComponent: string;
 }

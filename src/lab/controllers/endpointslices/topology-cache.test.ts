@@ -54,7 +54,7 @@ function zonesOf(slices: readonly WantedSlice[]): string {
 const nothing = { create: [], update: [], unchanged: [] };
 
 describe("hints", () => {
-  test("are the endpoints' own zones where they are spread, which is told once", () => {
+  test("are the endpoints' own zones where they are spread, with one event", () => {
     const cache = cacheWith();
     const first = cache.add("shop/web", "IPv4", { ...nothing, create: created("abab") });
     const again = cache.add("shop/web", "IPv4", { ...nothing, create: created("abab") });
@@ -88,7 +88,7 @@ describe("hints", () => {
   test.each([
     ["too few endpoints", "a", "Insufficient number of endpoints (1 endpoints, 2 zones)"],
     ["an endpoint without a zone", "ab-a", "One or more endpoints do not have a zone specified"],
-  ])("are none with %s, and that is told", (_, zones, message) => {
+  ])("are none with %s, with an event", (_, zones, message) => {
     const given = endpoints(zones).map((one) => (one.zone === "-" ? { ...one, zone: "" } : one));
     const create = [newSlice("IPv4", [], given)];
     const hinted = cacheWith().add("shop/web", "IPv4", { ...nothing, create });
@@ -102,7 +102,7 @@ describe("hints", () => {
     ]);
   });
 
-  test("that are not asked for any more are told to be gone, once", () => {
+  test("that are no longer requested are reported as removed, once", () => {
     const cache = cacheWith();
     cache.add("shop/web", "IPv4", { ...nothing, create: created("abab") });
     expect(cache.remove("shop/web", "IPv4").map(({ message }) => message)).toEqual([

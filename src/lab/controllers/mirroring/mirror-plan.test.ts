@@ -152,7 +152,7 @@ describe("what is written", () => {
     ["a label differs", {}, { labels: { ...wanted.metadata.labels, team: "x" } }],
     ["an annotation is one too many", {}, { annotations: { keep: "me", x: "y" } }],
     ["it is of Endpoints that are gone", {}, { ownerReferences: [{ ...owner, uid: "before" }] }],
-  ])("is the slice anew when %s", (_, fields, metadata) => {
+  ])("replaces the slice when %s", (_, fields, metadata) => {
     const existing = [sliceOf("web-1", fields, metadata)];
     expect(planned(existing)).toEqual({ ...nothing, update: [named("web-1")] });
   });

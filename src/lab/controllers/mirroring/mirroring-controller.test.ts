@@ -108,7 +108,7 @@ test("the copies go with the Endpoints, and when the service gets a selector", (
     expect(await copied(world)).toEqual([]);
   }));
 
-test("a copy that somebody took over goes with the Endpoints all the same", () =>
+test("a copy that another controller took over goes with the Endpoints all the same", () =>
   inControllerWorld(async (world) => {
     await world.create(services, selectorless);
     await world.create(endpoints, endpointsWith(["10.0.0.1"]));

@@ -205,7 +205,7 @@ class ZoneQueue {
   setRate(rate: number): void {
     if (rate === this.#rate) return;
     const now = this.#options.clock.monotonicMs();
-    // Whoever waits for the old rate waits for the new one from now on.
+    // A wait at the old rate becomes a wait at the new rate, from now on.
     const isWaiting = this.#rate <= 0 || this.#nextAt > now;
     if (isWaiting && rate > 0) this.#nextAt = monotonicAfter(now, 1000 / rate);
     this.#rate = rate;

@@ -244,7 +244,7 @@ export const lockstepLock = {
   name: "lockstep-ingress-lockstep",
 } as const;
 
-/** Each release of Lockstep publishes another address, so that they can be told apart. */
+/** Each release of Lockstep publishes another address, so that a test can distinguish them. */
 export function publishedBy(release: string): string {
   return `192.0.2.${release}`;
 }

@@ -1,6 +1,6 @@
 // Finds out when the live stock proxy routes by what was handed over to it: asks until every worker
 // has taken it up. Of what was handed over in quick succession the workers take up only the last,
-// so that is told, and nothing ever goes back to an older one.
+// so that one is reported, and an older one is never used again.
 import { type Clock, type MonotonicMs, monotonicAfter } from "../../../environment/clock.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { StockBackend } from "../stock-configuration.ts";
@@ -19,7 +19,7 @@ interface HandedOver {
   readonly backends: readonly StockBackend[];
 }
 
-/** How often nginx is asked: by so much is told late what the workers have taken up. */
+/** How often nginx is asked. A report can be late by this much. */
 const askEveryMs = 10;
 
 export class NginxRouted {
