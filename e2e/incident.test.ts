@@ -6,6 +6,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { diagnose } from "../src/doctor/diagnose.ts";
+import { noFacts } from "../src/doctor/evidence/evidence.ts";
+import { emptySummary, readPath } from "../src/doctor/evidence/read-paths.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { expectJudged } from "../tests/blame/ledger-judge.ts";
 import { useOwnTemporaryFolder } from "./own-temporary-folder.ts";
@@ -187,9 +190,19 @@ it.skipIf(withoutNginx !== false)(
     expect(incidents[0]?.series.slice(1).every(({ points }) => points.length > 0)).toBe(true);
     expect(play.folders).toEqual([]);
     await expectBlamed(savedIn());
+    expect(await diagnosed(savedIn())).toBe("apiserver-fight");
   },
   playMs,
 );
+
+/** The cause that the doctor names first, from the saved files alone. */
+async function diagnosed(saved: string): Promise<string | undefined> {
+  const { files } = nodeEnvironment({ log: { level: () => "error" } });
+  const facts = noFacts();
+  const { signal } = new AbortController();
+  await readPath({ files, facts, signal }, saved, emptySummary());
+  return diagnose({ ...facts, metrics: [], journeys: undefined }).findings[0]?.rule;
+}
 
 /**
  * From what was saved alone, every lost request as the ledger has it: stock routed late, except for
