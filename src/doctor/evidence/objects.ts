@@ -89,6 +89,8 @@ export class ObjectFacts {
   readonly listedPods = new Map<string, Place>();
   /** Names of running containers on a machine, by `namespace/pod`: from `docker ps`. */
   readonly runningContainers = new Map<string, Place>();
+  /** Lists and objects that were not read because of their size. */
+  readonly tooLarge: Place[] = [];
   /** The newest renewal of any Lease, heartbeats of nodes included. */
   newestRenewalMs: number | undefined;
 

@@ -83,3 +83,16 @@ test.each(pieces)("a long line of %j is read to its end", (piece) => {
     expect(() => read([text])).not.toThrow();
   }
 });
+
+test("a list that is too large is counted, and the text after it is read", () => {
+  const facts = noFacts();
+  const reader = new TextReader(facts, "pods.json");
+  reader.push("{");
+  const item = " ".repeat(1_048_576);
+  for (let count = 0; count < 66; count += 1) reader.push(item);
+  reader.push("}");
+  reader.push("I0512 03:52:31.256060       6 status.go:86] new leader elected: web-1");
+  reader.end();
+  expect(facts.objects.tooLarge).toEqual([{ source: "pods.json", line: 1 }]);
+  expect(facts.signs.get("leader-elected")?.count).toBe(1);
+});

@@ -18,8 +18,8 @@ export interface TextFacts {
 const wrappedLinesMax = 8;
 const wrappedCharsMax = 4_096;
 
-/** The largest object an API server accepts is 1.5 MB in etcd; as YAML it is longer. */
-const blockCharsMax = 4_194_304;
+/** Items of a YAML list are read one by one; a JSON list is one block, here of some 10,000 pods. */
+const blockCharsMax = 67_108_864;
 
 interface Block {
   readonly place: Place;
@@ -253,7 +253,11 @@ export class TextReader {
   #endBlock(): void {
     const block = this.#block;
     this.#block = undefined;
-    if (block === undefined || block.chars > blockCharsMax) return;
+    if (block === undefined) return;
+    if (block.chars > blockCharsMax) {
+      this.#facts.objects.tooLarge.push(block.place);
+      return;
+    }
     for (const value of block.isJson ? jsonValues(block.lines) : yamlValues(block.lines)) {
       this.#facts.objects.add(value, block.place);
     }

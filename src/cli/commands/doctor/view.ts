@@ -4,7 +4,7 @@ import { visible } from "../../../decide/routing/shown-text.ts";
 import { allCauses, type Diagnosis } from "../../../doctor/diagnose.ts";
 import type { ObjectFacts } from "../../../doctor/evidence/objects.ts";
 import type { ReadSummary } from "../../../doctor/evidence/read-paths.ts";
-import type { SignGroup } from "../../../doctor/evidence/sign-log.ts";
+import { placeText, type SignGroup } from "../../../doctor/evidence/sign-log.ts";
 import type { Finding } from "../../../doctor/finding.ts";
 import { jsonReport } from "../../../doctor/report/json.ts";
 import type { Terminal } from "../../../environment/terminal.ts";
@@ -108,6 +108,10 @@ function examinedLines(examined: Examined): readonly string[] {
     "Examined",
     `  ${files} ${files === 1 ? "file" : "files"}, ${(bytes / 1e6).toFixed(1)} MB, ${lines} lines, ${known} of them known log messages`,
     ...(found.length === 0 ? [] : [`  ${found.join(", ")}`]),
+    ...objects.tooLarge.map(
+      (place) =>
+        `  ${visible(placeText(place))} was not read: a list of more than 64 MB. Save it with -o yaml`,
+    ),
     ...(binary.length === 0 ? [] : [`  ${binary.length} files were skipped: they are no text`]),
     ...limits.map((text) => `  ${text}`),
   ];
