@@ -9,7 +9,7 @@ import { abandonAfterMs, type HopBudgets, keptMax, trafficQuietMs } from "./jour
 import { type Line, type Settled, settlesAt } from "./line.ts";
 import { type OldestPending, PendingChanges } from "./pending-changes.ts";
 import type { Standings } from "./standings.ts";
-import { type ClusterStamp, type Hop, isOfCluster, type Witness } from "./witness.ts";
+import type { ClusterStamp, Hop, Witness } from "./witness.ts";
 
 export interface LiveChangesOptions {
   readonly standings: Standings;
@@ -173,14 +173,14 @@ export class LiveChanges {
   }
 
   /**
-   * Changes that are over are kept for witnesses that are behind; the last one is kept for requests, and
-   * for a cluster that has yet to report an endpoint that only proxies have shown.
+   * Changes that are over are kept for witnesses that are behind. The last one is kept for requests, and
+   * for a pod watch that does not follow the service yet: its first step shows this change again.
    */
   #trim(line: Line): void {
     const { own, cursors } = line;
     const reference = this.#standings.referenceOf(line);
     const hasRequests = this.#standings.expectedAt(line).at(-1)?.hop === "traffic";
-    const isLastKept = reference === undefined || !isOfCluster(reference) || hasRequests;
+    const isLastKept = reference?.hop !== "pod" || hasRequests;
     const kept = isLastKept ? 1 : 0;
     const { addresses } = line.place;
     const all = [...cursors, ...addresses.flatMap((address) => address.cursors)];

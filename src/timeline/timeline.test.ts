@@ -65,6 +65,25 @@ test("proxies open no change before an observed cluster is listed", () => {
   expect(seen.inFlight).toEqual([]);
 });
 
+test("a pod watch that follows the service after the slices shows their change, and opens no second", () => {
+  const seen = new Observed([published]);
+  seen.say(1_000, published, "join");
+  seen.advance(1_100);
+  expect(seen.over).toHaveLength(1);
+  seen.journeys.follow(pod, web);
+  seen.say(1_500, pod, "join");
+  seen.advance(20_000);
+  seen.say(21_000, pod, "leave");
+  seen.say(21_400, published, "leave");
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1000: complete: +10.0.0.1 shop/web  pod ? · published ≥0 · routed ?",
+      "21400: complete: −10.0.0.1 shop/web  pod 0 · published 400 ms · routed ?",
+    ]
+  `);
+  expect(seen.inFlight).toEqual([]);
+});
+
 test("a journey keeps its cause, its pod and an origin that is an interval after a relist", () => {
   const over: unknown[] = [];
   const journeys = new Timeline({

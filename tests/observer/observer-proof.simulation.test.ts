@@ -1,4 +1,8 @@
 import { forEachSeed } from "../../src/simulation/seeds.ts";
 import { prove } from "./proof.ts";
 
-forEachSeed("every change has one journey, with its time at every hop", { seeds: 6 }, prove);
+forEachSeed(
+  "every change has one journey, with its time at every hop",
+  { seeds: 6, regressions: [92_005] },
+  prove,
+);
