@@ -34,6 +34,8 @@ export class ProbeTurns<T extends Waiting> {
   /** By node, those whose turn came while it had enough to answer. */
   readonly #parked = new Map<string, Set<T>>();
   #count = 0;
+  /** Those in `#lines` and `#parked`. */
+  #waiting = 0;
 
   add(one: T, options: { readonly isFirst: boolean }): void {
     const { namespace, target } = one;
@@ -41,6 +43,7 @@ export class ProbeTurns<T extends Waiting> {
     const line = lines.get(namespace) ?? { first: new Set(), again: new Set() };
     this.#lines.set(target.cluster, lines.set(namespace, line));
     (options.isFirst ? line.first : line.again).add(one);
+    this.#waiting += 1;
     this.#check();
   }
 
@@ -48,10 +51,9 @@ export class ProbeTurns<T extends Waiting> {
   remove(one: T): void {
     const lines = this.#lines.get(one.target.cluster);
     const line = lines?.get(one.namespace);
-    line?.first.delete(one);
-    line?.again.delete(one);
+    const sets = [line?.first, line?.again, this.#parked.get(nodeOf(one))];
+    for (const set of sets) if (set?.delete(one) === true) this.#waiting -= 1;
     if (line !== undefined && isEmpty(line)) lines?.delete(one.namespace);
-    this.#parked.get(nodeOf(one))?.delete(one);
     this.#check();
   }
 
@@ -73,6 +75,7 @@ export class ProbeTurns<T extends Waiting> {
     const node = nodeOf(one);
     this.#underWay.set(node, (this.#underWay.get(node) ?? 0) + 1);
     this.#count += 1;
+    this.#waiting -= 1;
     this.#check();
     return one;
   }
@@ -90,13 +93,14 @@ export class ProbeTurns<T extends Waiting> {
     const [next] = parked;
     if (next !== undefined) {
       parked.delete(next);
+      this.#waiting -= 1;
       this.add(next, { isFirst: true });
     }
     if (parked.size === 0) this.#parked.delete(node);
   }
 
   #check(): void {
-    const size = this.#lines.size + this.#parked.size;
+    const size = this.#waiting + this.#lines.size + this.#parked.size;
     assertCostly(() => this.#isInStep(), "each waits in one line, and no line is empty", size);
   }
 
@@ -105,7 +109,7 @@ export class ProbeTurns<T extends Waiting> {
     const sets = [...lines.flatMap(({ first, again }) => [first, again]), ...this.#parked.values()];
     const waiting = sets.flatMap((one) => [...one]);
     const asked = [...this.#underWay.values()].reduce((sum, count) => sum + count, 0);
-    const isOnce = new Set(waiting).size === waiting.length;
+    const isOnce = new Set(waiting).size === waiting.length && waiting.length === this.#waiting;
     return isOnce && !lines.some(isEmpty) && asked === this.#count && asked <= maxAtOnce;
   }
 

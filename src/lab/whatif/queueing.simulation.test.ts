@@ -145,8 +145,11 @@ it.runIf(isLong)(
 
 // 400 pods at most are timed. Churn that left them alone would have only 100 of the 500 services to change,
 // a queue of 100 keys and a shorter wait.
-it("waits at least as long with 500 services as with 400, when churn is above the limit", async () => {
-  const [fewerMs, moreMs] = [await churned(400, 30, 20), await churned(500, 30, 20)];
-  expect(fewerMs).toBeGreaterThan(1_000);
-  expect(moreMs).toBeGreaterThanOrEqual(fewerMs);
-});
+it.runIf(isLong)(
+  "waits at least as long with 500 services as with 400, when churn is above the limit",
+  async () => {
+    const [fewerMs, moreMs] = [await churned(400, 30, 20), await churned(500, 30, 20)];
+    expect(fewerMs).toBeGreaterThan(1_000);
+    expect(moreMs).toBeGreaterThanOrEqual(fewerMs);
+  },
+);
