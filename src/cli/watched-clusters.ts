@@ -1,4 +1,4 @@
-// The clusters that `lockstep watch` and `lockstep record` read: the given contexts, all of them,
+// The clusters that `lockstep watch`, `record` and `doctor` read: the given contexts, all of them,
 // the current one, or in a pod its own cluster. With --all-contexts an unusable context is skipped
 // and reported.
 import { resolve as absolute } from "node:path";
@@ -25,6 +25,8 @@ interface AskedContexts {
   readonly allContexts: boolean;
   /** Clusters with copies; empty: every cluster. */
   readonly accessContexts: readonly string[];
+  /** `lockstep-watch` unless given. */
+  readonly userAgent?: string;
 }
 
 export interface WatchedClusters {
@@ -36,14 +38,14 @@ export interface WatchedClusters {
   readonly leftOut: readonly string[];
 }
 
-const userAgent = "lockstep-watch";
+const defaultUserAgent = "lockstep-watch";
 
 export async function watchedClusters(
   environment: Environment,
   asked: AskedContexts,
   stop: AbortSignal,
 ): Promise<WatchedClusters> {
-  const { contexts, allContexts, accessContexts } = asked;
+  const { contexts, allContexts, accessContexts, userAgent = defaultUserAgent } = asked;
   refuseBoth({ "--all-contexts": allContexts, "--context": contexts.length > 0 });
   const leftOut: string[] = [];
   const found = allContexts

@@ -2,6 +2,7 @@
 // from `kubectl get -o yaml|json`, from dumps, and in pieces from text that people paste; a field that
 // is not there is unknown, not absent.
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
+import { Observations, observationKind } from "./observations.ts";
 import type { Place } from "./sign-log.ts";
 
 export type Labels = Readonly<Record<string, string>>;
@@ -89,6 +90,8 @@ export class ObjectFacts {
   readonly listedPods = new Map<string, Place>();
   /** Names of running containers on a machine, by `namespace/pod`: from `docker ps`. */
   readonly runningContainers = new Map<string, Place>();
+  /** Samples over time. */
+  readonly observed = new Observations();
   /** Lists and objects that were not read because of their size. */
   readonly tooLarge: Place[] = [];
   /** The newest renewal of any Lease, heartbeats of nodes included. */
@@ -229,6 +232,9 @@ export class ObjectFacts {
         keep(this.ingresses, key, { key, addresses, place });
         return;
       }
+      case observationKind:
+        this.observed.add(object, place);
+        return;
       default:
     }
   }

@@ -27,6 +27,11 @@ const flag = new RegExp(
   "g",
 );
 
+/** Whether a cause reads the flag in this text: `--kube-api-qps=20`. */
+export function isKnownFlag(text: string): boolean {
+  return text.search(flag) !== -1;
+}
+
 /** Anything that leads to a version, before it. */
 const versionForms: readonly RegExp[] = [
   /Server Version:.*?GitVersion:\s*"v?(\d+\.\d+(?:\.\d+)?)/,

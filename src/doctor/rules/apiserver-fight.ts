@@ -27,7 +27,12 @@ export const apiserverFight: Cause = {
   explains: ["broken-watches", "dead-endpoints", "slow-requests"],
 
   signs(evidence) {
-    return [...resets(evidence), ...changingAddress(evidence), ...countFlag(evidence)];
+    return [
+      ...resets(evidence),
+      ...changingAddress(evidence),
+      ...observedAddress(evidence),
+      ...countFlag(evidence),
+    ];
   },
 
   conclude({ settings }) {
@@ -83,10 +88,24 @@ function changingAddress({ signs }: Evidence): readonly Sign[] {
   return [{ weight, source: "logs", lines: [group.evidence(text)] }];
 }
 
-function countFlag({ settings, signs }: Evidence): readonly Sign[] {
+/** Samples of a live cluster: one address at a time, and one that was replaced comes back. */
+function observedAddress({ objects }: Evidence): readonly Sign[] {
+  const seen = objects.observed.kubernetes;
+  if (seen === undefined || !seen.isOneEach || seen.changes === 0) return [];
+  const forText = durationText(seen.toMs - seen.fromMs);
+  const text =
+    `the kubernetes endpoints list one address at a time; it changed ` +
+    `${counted(seen.changes, "time")} within ${forText}, between ${seen.seen.size} addresses`;
+  // One change alone is a server that was replaced.
+  const weight = seen.returns > 0 || seen.changes >= linesMin ? "proof" : "support";
+  return [{ weight, source: "objects", lines: [{ text, source: placeText(seen.place) }] }];
+}
+
+function countFlag({ settings, signs, objects }: Evidence): readonly Sign[] {
   const count = settings.flag("apiserver-count");
   if (count === undefined || Number(count.value) > 1) return [];
-  if (signs.get("kubernetes-endpoints-reset") === undefined) return [];
+  const isChanging = (objects.observed.kubernetes?.changes ?? 0) > 0;
+  if (signs.get("kubernetes-endpoints-reset") === undefined && !isChanging) return [];
   const text = `--apiserver-count=${count.value}`;
   return [
     { weight: "support", source: "flags", lines: [{ text, source: placeText(count.place) }] },

@@ -1,9 +1,15 @@
 // A leader lock that is renewed by a process whose pod does not exist in the cluster. The pods that
 // exist wait for the lock, so the work of the leader is not done: an ingress controller writes no
 // status.
+import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import type { LeaderRecord } from "../evidence/objects.ts";
+import type { Observations } from "../evidence/observations.ts";
 import { placeText } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
+
+const defaultDurationSeconds = 15;
 
 interface Ghost {
   readonly holder: string;
@@ -65,13 +71,15 @@ function ghosts({ objects, signs }: Evidence): readonly Ghost[] {
     const isKnown = listed.some((one) => objects.pods.has(`${one}/${pod}`));
     return isKnown ? [] : listed.filter((one) => keys.some((key) => isSibling(key, one, pod)));
   };
-  const fromRecords = objects.leaders.flatMap(({ holder, namespace, lock }) =>
-    absentFrom(namespace, podOf(holder)).map((one) => ({
-      holder: podOf(holder),
-      namespace: one,
-      lock,
-    })),
-  );
+  const fromRecords = objects.leaders
+    .filter((record) => !isExpired(record, objects.observed))
+    .flatMap(({ holder, namespace, lock }) =>
+      absentFrom(namespace, podOf(holder)).map((one) => ({
+        holder: podOf(holder),
+        namespace: one,
+        lock,
+      })),
+    );
   const elected = signs.get("leader-elected")?.topSubjects(20) ?? [];
   const fromLogs = elected.flatMap((holder) =>
     absentFrom("", podOf(holder)).map((namespace) => ({
@@ -81,6 +89,14 @@ function ghosts({ objects, signs }: Evidence): readonly Ghost[] {
     })),
   );
   return [...fromRecords, ...fromLogs];
+}
+
+/** It was observed for longer than its duration, and the holder did not renew it. */
+function isExpired(record: LeaderRecord, { locks }: Observations): boolean {
+  const { lock, durationSeconds = defaultDurationSeconds } = record;
+  const seen = locks.get(lock);
+  if (seen === undefined) return false;
+  return seen.renewals === 0 && seen.observedMs > durationSeconds * 1000;
 }
 
 /** A pod of the same DaemonSet or Deployment, also of another revision of it. */
@@ -108,6 +124,12 @@ function records({ objects }: Evidence, found: readonly Ghost[]): readonly Sign[
       source: placeText(record.place),
     },
   ];
+  const seen = objects.observed.locks.get(record.lock);
+  if (seen !== undefined && seen.renewals > 0) {
+    const times = counted(seen.renewals, "time");
+    const text = `it was renewed ${times} within ${durationText(seen.observedMs)}`;
+    lines.push({ text, source: placeText(seen.place) });
+  }
   if (listed !== undefined) {
     const text = `no pod ${podOf(record.holder)} among the pods of namespace ${namespace}`;
     lines.push({ text, source: placeText(listed) });

@@ -4,6 +4,7 @@
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import type { Heartbeats } from "../evidence/observations.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
@@ -33,14 +34,25 @@ export const lateHeartbeats: Cause = {
   explains: ["dead-endpoints", "no-endpoints", "failing-probes"],
 
   signs(evidence) {
-    return [...silentNodes(evidence), ...markedPods(evidence), ...kubeletReports(evidence)];
+    return [
+      ...silentNodes(evidence),
+      ...observedGaps(evidence),
+      ...markedPods(evidence),
+      ...kubeletReports(evidence),
+    ];
   },
 
   conclude(evidence) {
     const silent = evidence.signs.get("node-silent");
-    const longestMs = Math.max(silent?.longest?.ms ?? 0, currentGraceMs(evidence));
+    const late = lateNodes(evidence);
+    const longestMs = Math.max(
+      silent?.longest?.ms ?? 0,
+      late[0]?.longestGapMs ?? 0,
+      currentGraceMs(evidence),
+    );
     const wantedMs = Math.ceil((longestMs + marginMs) / stepMs) * stepMs;
-    const nodes = silent?.topSubjects(3).join(", ") ?? "";
+    const observed = late.slice(0, 3).map(({ node }) => node);
+    const nodes = (silent?.topSubjects(3) ?? observed).join(", ");
     return {
       severity: "critical",
       cause:
@@ -85,6 +97,24 @@ function silentNodes({ signs }: Evidence): readonly Sign[] {
     );
   }
   return [{ weight: "proof", source: "logs", lines }];
+}
+
+/** Nodes whose heartbeats came again after the grace period; the latest first. */
+function lateNodes(evidence: Evidence): readonly Heartbeats[] {
+  const graceMs = currentGraceMs(evidence);
+  return [...evidence.objects.observed.heartbeats.values()]
+    .filter(({ longestGapMs }) => longestGapMs > graceMs && longestGapMs <= lateMaxMs)
+    .sort((a, b) => b.longestGapMs - a.longestGapMs);
+}
+
+function observedGaps(evidence: Evidence): readonly Sign[] {
+  const late = lateNodes(evidence);
+  const [first] = late;
+  if (first === undefined) return [];
+  const nodes = late.length === 1 ? `node ${first.node}` : `${late.length} nodes`;
+  const text = `between two heartbeats of ${nodes} were up to ${durationText(first.longestGapMs)}`;
+  const lines = [{ text, source: placeText(first.place) }];
+  return [{ weight: "proof", source: "objects", lines }];
 }
 
 /** Ready is false although all containers are ready: the controller wrote it, not the kubelet. */

@@ -96,6 +96,16 @@ describe("lockstep doctor", () => {
     expect([ignored.code, ignored.out]).toEqual([0, expect.stringContaining("Nothing found")]);
   });
 
+  test("prints no secret of a log, in any form of output", async () => {
+    const log = manager.replaceAll("endpoints/web", "endpoints/web?token=hunter2");
+    for (const output of ["text", "json", "markdown"]) {
+      const path = "/logs/password=hunter2/manager.log";
+      const { out } = await run({ [path]: log }, "/logs", "--output", output);
+      expect(out).toContain("client-throttling");
+      expect(out).not.toContain("hunter2");
+    }
+  });
+
   test("prints no character that a terminal obeys", async () => {
     const log = manager.replaceAll("shop", "shop\u009b31m\u001b[2J");
     for (const output of ["text", "json", "markdown"]) {
@@ -109,6 +119,8 @@ describe("lockstep doctor", () => {
     [["/nowhere"], "/nowhere does not exist"],
     [[], "give at least one file or folder"],
     [["-"], "nothing is piped in"],
+    [["/logs", "--for", "1m"], "--for needs --context"],
+    [["/logs", "--context", "a", "--context", "b"], "together with one --context only"],
     [["--ignore", "colds", "/logs"], "there is no cause colds; the causes are "],
   ])("refuses %j", async (args, message) => {
     expect((await run({}, ...args)).code).toContain(message);

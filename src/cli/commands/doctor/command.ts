@@ -2,6 +2,7 @@
 import { Command, Option } from "commander";
 import { type Severity, severities } from "../../../doctor/finding.ts";
 import type { CommandContext, ExitCode } from "../../command.ts";
+import { anyText, clientQps, duration, filePath, kubeconfigHelp, listOf } from "../../flags.ts";
 import { helpText } from "../../help-text.ts";
 import { runDoctor } from "./run.ts";
 
@@ -10,34 +11,72 @@ export interface DoctorFlags {
   readonly failOn: Severity;
   readonly ignore: readonly string[];
   readonly explain?: string;
+  readonly context: readonly string[];
+  readonly kubeconfig?: string;
+  /** Milliseconds; the default unless given. */
+  readonly for?: number;
+  readonly maxQps?: number;
+  readonly save?: string;
 }
 
 const epilogue = `
 The doctor reads logs, objects and notes, and names the cause of late endpoint changes. It needs no
-cluster. Give it files, folders or - for standard input; it finds out what each of them contains:
+cluster: give it files, folders or - for standard input. It finds out what each of them contains:
   logs     of kube-apiserver, kube-controller-manager, kubelet, kube-proxy, etcd, ingress-nginx and
            nginx; plain, JSON, with prefixes of journald, docker, kubectl, stern or Rancher; gzip
   objects  YAML or JSON of kubectl get -o yaml, or of kubectl cluster-info dump
   other    tables of kubectl get pods, key lists of etcd, docker ps, flags, versions
+
+With --context it examines a live cluster instead, or together with the files. It only reads: it
+lists nodes, Leases, ConfigMaps, Endpoints, Services, pods, Ingresses and Events. For the time of --for
+it then samples heartbeats of nodes, renewals of leader locks and the addresses of the service
+kubernetes. Last it reads logs and flags of API servers, controller managers, etcd and ingress
+controllers. It never reads Secrets. It prints the number of requests before it starts. A missing
+permission is reported and does not stop it; the role in deploy/rbac/doctor.yaml has all of them.
+Heartbeats come every 10 s and a late one takes longer than 40 s: use --for 2m for them.
+
+--save writes what was read to a folder, so that lockstep doctor DIR finds the same later. It has no
+data of ConfigMaps and no environment variables, but logs can contain names and addresses.
 
 Each finding has the cause, the evidence with file and line, the confidence and the fix. "certain"
 has at least two independent sources, "likely" has one, "possible" has no proof. A finding that
 follows from another one is shown below it. Without evidence there is no finding; if something points
 to a cause and is not enough, the doctor prints what is missing.
 
-Exit codes: 0 nothing at or above --fail-on, 1 at least one finding, 2 error.
+Exit codes: 0 nothing at or above --fail-on, 1 at least one finding, 2 error, or nothing
+could be read.
 
 Examples:
   lockstep doctor /var/log/pods
   kubectl logs -n kube-system kube-controller-manager-a | lockstep doctor -
   lockstep doctor manager.log services.yaml endpoints.yaml --output markdown
   lockstep doctor dump/ --output json | jq '.findings[].rule'
+  lockstep doctor --context prod
+  lockstep doctor --context prod --for 2m --max-qps 5 --save seen
   lockstep doctor --explain apiserver-fight`;
 
 export function doctorCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("doctor")
-    .description("find the cause of late endpoint changes in logs and objects, offline")
+    .description(
+      "find the cause of late endpoint changes in logs and objects, or in a live cluster",
+    )
     .argument("[path...]", "files and folders to read; - is standard input")
+    .optionsGroup("Live cluster:")
+    .option(
+      "--context <name>",
+      "examine this cluster: a context, or name=context; repeatable",
+      listOf(anyText),
+      [],
+    )
+    .option("--kubeconfig <file>", kubeconfigHelp)
+    .option(
+      "--for <duration>",
+      "how long to sample a cluster (default: 30s)",
+      duration({ fromMs: 1_000, toMs: 3_600_000 }),
+    )
+    .option("--max-qps <n>", "maximum requests a second to each cluster (default: 10)", clientQps)
+    .option("--save <dir>", "save what was read from each cluster below this folder", filePath)
+    .optionsGroup("Output:")
     .addOption(
       new Option("--output <form>", "text for people, json for machines, markdown for a chat")
         .choices(["text", "json", "markdown"])

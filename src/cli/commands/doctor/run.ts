@@ -1,4 +1,4 @@
-// Runs `lockstep doctor`: reads the given texts, weighs every cause and prints the diagnosis.
+// Runs `lockstep doctor`: reads the given texts and clusters, weighs every cause and prints the diagnosis.
 import { resolve as absolute } from "node:path";
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { allCauses, diagnose } from "../../../doctor/diagnose.ts";
@@ -12,9 +12,14 @@ import {
 } from "../../../doctor/evidence/read-paths.ts";
 import { type Finding, severities } from "../../../doctor/finding.ts";
 import { FilesError } from "../../../environment/files.ts";
+import { CredentialsError } from "../../../kube/credentials/credentials.ts";
+import type { ObservedCluster } from "../../../observe/observer.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
+import { asUsage, refuseWithout } from "../../flags.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
+import { watchedClusters } from "../../watched-clusters.ts";
 import type { DoctorFlags } from "./command.ts";
+import { examineLive } from "./live.ts";
 import { explanation, reportText } from "./view.ts";
 
 export async function runDoctor(
@@ -29,16 +34,59 @@ export async function runDoctor(
     context.terminal.write(explanation(flags.explain));
     return 0;
   }
-  if (paths.length === 0) {
+  refuseWithout("--context", flags.context.length > 0, {
+    "--kubeconfig": flags.kubeconfig !== undefined,
+    "--for": flags.for !== undefined,
+    "--max-qps": flags.maxQps !== undefined,
+    "--save": flags.save !== undefined,
+  });
+  if (paths.length === 0 && flags.context.length === 0) {
     throw new UsageError(
-      "give at least one file or folder with logs or objects, or - for standard input",
+      "give at least one file or folder with logs or objects, or - for standard input, or --context " +
+        "for a live cluster",
     );
   }
+  if (flags.context.length === 0) return diagnoseOne(context, paths, flags);
+  if (paths.length > 0 && flags.context.length > 1) {
+    throw new UsageError("files can be read together with one --context only: remove the others.");
+  }
+  const asked = { kubeconfig: flags.kubeconfig, contexts: flags.context, allContexts: false };
+  const { clusters, leftOut } = await asUsage([CredentialsError], () =>
+    watchedClusters(
+      context.environment,
+      { ...asked, accessContexts: [], userAgent: "lockstep-doctor" },
+      context.stop,
+    ),
+  );
+  for (const sentence of leftOut) context.terminal.writeError(`! ${visible(sentence)}\n`);
+  const codes: ExitCode[] = [];
+  // One after the other: what is found in one cluster says nothing about another one.
+  for (const cluster of clusters) codes.push(await diagnoseOne(context, paths, flags, cluster));
+  if (codes.includes(1)) return 1;
+  return codes.includes(0) ? 0 : 2;
+}
+
+/** The files, a cluster, or both as one body of evidence. */
+async function diagnoseOne(
+  context: CommandContext,
+  paths: readonly string[],
+  flags: DoctorFlags,
+  cluster?: ObservedCluster,
+): Promise<ExitCode> {
   const facts = noFacts();
   const summary = await readAll(context, facts, paths);
+  const live = cluster && (await examineLive(context, cluster, facts, flags));
+  if (live?.isObserved === false && paths.length === 0) {
+    const problems = live.problems.map((text) => `  ${visible(text)}`);
+    const name = visible(live.cluster);
+    context.terminal.writeError(
+      `${[`${name}: nothing could be examined`, ...problems].join("\n")}\n`,
+    );
+    return 2;
+  }
   const causes = allCauses.filter(({ name }) => !flags.ignore.includes(name));
   const diagnosis = diagnose({ ...facts, metrics: [], journeys: undefined }, causes);
-  const examined = { ...summary, signs: facts.signs.all, objects: facts.objects };
+  const examined = { ...summary, signs: facts.signs.all, objects: facts.objects, live };
   context.terminal.write(reportText(diagnosis, examined, { ...flags, terminal: context.terminal }));
   const isSevere = ({ severity }: Finding): boolean =>
     severities.indexOf(severity) >= severities.indexOf(flags.failOn);

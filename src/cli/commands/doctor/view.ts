@@ -7,13 +7,19 @@ import type { ReadSummary } from "../../../doctor/evidence/read-paths.ts";
 import { placeText, type SignGroup } from "../../../doctor/evidence/sign-log.ts";
 import type { Finding } from "../../../doctor/finding.ts";
 import { jsonReport } from "../../../doctor/report/json.ts";
+import { withoutSecrets, withTexts } from "../../../doctor/report/redacted.ts";
 import type { Terminal } from "../../../environment/terminal.ts";
 import { findingText } from "../../terminal/finding-text.ts";
 import { jsonLine } from "../../terminal/json-line.ts";
+import { wrapText } from "../../terminal/text.ts";
+import { counted } from "../../terminal/value-text.ts";
+import type { LiveSummary } from "./live.ts";
 
 export interface Examined extends ReadSummary {
   readonly signs: readonly SignGroup[];
   readonly objects: ObjectFacts;
+  /** Undefined when only files were read. */
+  readonly live?: LiveSummary | undefined;
 }
 
 interface ViewOptions {
@@ -28,11 +34,17 @@ export function reportText(
   examined: Examined,
   { output, terminal }: ViewOptions,
 ): string {
-  if (output === "json") return `${jsonLine(jsonReport(given))}\n`;
-  const diagnosis = { ...given, findings: given.findings.map(printable) };
+  const clean = withTexts(given, withoutSecrets);
+  const { live } = examined;
+  if (output === "json") {
+    const about = live === undefined ? {} : { cluster: live.cluster, notExamined: live.problems };
+    return `${jsonLine({ ...jsonReport(clean), ...about })}\n`;
+  }
+  const diagnosis = withTexts(clean, visibleLines);
   if (output === "markdown") return markdown(diagnosis, examined);
   const width = Math.min(terminal.columns, widthMax);
   return [
+    ...(live === undefined ? [] : [`Cluster ${visible(live.cluster)}`]),
     verdict(diagnosis),
     "",
     ...diagnosis.findings.flatMap((finding) => [
@@ -41,24 +53,14 @@ export function reportText(
     ]),
     ...openLines(diagnosis),
     ...examinedLines(examined),
+    ...notExaminedLines(live, width),
     "",
   ].join("\n");
 }
 
 /** Texts of logs and objects may hold characters that a terminal obeys. */
-function printable(finding: Finding): Finding {
-  const lines = (text: string): string => text.split("\n").map(visible).join("\n");
-  const { component, change, reason } = finding.fix;
-  return {
-    ...finding,
-    cause: visible(finding.cause),
-    evidence: finding.evidence.map(({ text, source }) => ({
-      text: visible(text),
-      source: visible(source),
-    })),
-    fix: { component: visible(component), change: lines(change), reason: visible(reason) },
-    consequences: finding.consequences.map(printable),
-  };
+function visibleLines(text: string): string {
+  return text.split("\n").map(visible).join("\n");
 }
 
 function verdict({ findings }: Diagnosis): string {
@@ -93,7 +95,7 @@ function openLines({ open }: Diagnosis): readonly string[] {
 }
 
 function examinedLines(examined: Examined): readonly string[] {
-  const { files, lines, bytes, binary, limits, signs, objects } = examined;
+  const { files, lines, bytes, binary, limits, signs, objects, live } = examined;
   const known = signs.reduce((sum, { count }) => sum + count, 0);
   const counts = [
     [objects.pods.size, "pods"],
@@ -106,7 +108,16 @@ function examinedLines(examined: Examined): readonly string[] {
   const found = counts.filter(([count]) => count > 0).map(([count, name]) => `${count} ${name}`);
   return [
     "Examined",
-    `  ${files} ${files === 1 ? "file" : "files"}, ${(bytes / 1e6).toFixed(1)} MB, ${lines} lines, ${known} of them known log messages`,
+    ...(live === undefined
+      ? []
+      : [
+          `  cluster ${visible(live.cluster)}: ${counted(live.requests, "request")}, ${counted(live.samples, "sample")}, ${live.lines} lines of logs${files === 0 ? `, ${known} of them known log messages` : ""}`,
+        ]),
+    ...(files === 0 && live !== undefined
+      ? []
+      : [
+          `  ${files} ${files === 1 ? "file" : "files"}, ${(bytes / 1e6).toFixed(1)} MB, ${lines} lines, ${known} of them known log messages`,
+        ]),
     ...(found.length === 0 ? [] : [`  ${found.join(", ")}`]),
     ...objects.tooLarge.map(
       (place) =>
@@ -117,7 +128,16 @@ function examinedLines(examined: Examined): readonly string[] {
   ];
 }
 
-function markdown({ findings, open }: Diagnosis, { files, lines }: Examined): string {
+function notExaminedLines(live: LiveSummary | undefined, width: number): readonly string[] {
+  if (live === undefined || live.problems.length === 0) return [];
+  const lines = live.problems.flatMap((text) =>
+    wrapText(visible(text), { width, first: "  ", rest: "    " }),
+  );
+  return ["", "Could not be examined", ...lines];
+}
+
+function markdown({ findings, open }: Diagnosis, { files, lines, live }: Examined): string {
+  const cluster = visible(live?.cluster ?? "");
   const parts = findings.flatMap((finding) => [
     `### ${finding.rule} — ${finding.severity}, ${finding.confidence}`,
     "",
@@ -140,7 +160,10 @@ function markdown({ findings, open }: Diagnosis, { files, lines }: Examined): st
     findings.length === 0 ? "Nothing found." : "",
     ...parts,
     ...(missing.length === 0 ? [] : ["Not enough evidence:", "", ...missing, ""]),
-    `Read: ${files} files, ${lines} lines.`,
+    ...(live?.problems ?? []).map((text) => `- not examined: ${visible(text)}`),
+    live === undefined
+      ? `Read: ${files} files, ${lines} lines.`
+      : `Read: cluster ${cluster}, ${counted(live.requests, "request")}; ${files} files, ${lines} lines.`,
     "",
   ]
     .join("\n")

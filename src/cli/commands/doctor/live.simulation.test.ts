@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import {
+  type ControllerWorld,
+  inControllerWorld,
+} from "../../../../tests/controllers/controller-world.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
+import { runProgram } from "../../program.ts";
+
+const servers = { a: "https://server:6443", away: "https://nowhere:6443" };
+
+const kubeconfig = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Config",
+  clusters: Object.entries(servers).map(([name, server]) => ({ name, cluster: { server } })),
+  contexts: Object.keys(servers).map((name) => ({
+    name,
+    context: { cluster: name, user: "admin" },
+  })),
+  users: [{ name: "admin", user: { token: "admin-token" } }],
+});
+
+async function doctor({ simulation }: ControllerWorld, ...args: readonly string[]) {
+  const environment = simulation.host("lockstep");
+  await environment.files.write("/kubeconfig", kubeconfig);
+  const terminal = new RecordedTerminal();
+  const stop = new AbortController();
+  const startedMs = simulation.now();
+  const context = { environment, terminal, stop: stop.signal };
+  const code = await runProgram(context, "0.0.0", ["doctor", ...args]);
+  const tookMs = simulation.now() - startedMs;
+  return { code, tookMs, out: terminal.out, errors: terminal.error };
+}
+
+const at = (name: string) => ["--context", name, "--kubeconfig", "/kubeconfig"];
+
+test("prints the cost, examines the cluster within the rate, and saves for its owner", () =>
+  inControllerWorld(async (world) => {
+    const live = await doctor(
+      world,
+      ...at("a"),
+      "--for",
+      "10s",
+      "--max-qps",
+      "2",
+      "--save",
+      "/seen",
+    );
+    expect(live.errors).toMatch(/a: reads only\. Will list 3 nodes.*at\s+most 2 a second/s);
+    expect(live.out).toContain("Cluster a\n");
+    const [, requests = "0"] = /cluster a: (\d+) requests/.exec(live.out) ?? [];
+    expect(live.tookMs).toBeGreaterThan((Number(requests) - 2) * 500);
+    const offline = await doctor(world, "/seen", "--output", "json");
+    expect(offline.code).toBe(live.code);
+    const again = await doctor(world, ...at("a"), "--save", "/seen").catch(String);
+    expect(again).toContain("/seen/a is not empty: give --save another folder.");
+  }));
+
+test("ends with 2 where nothing could be read, and goes on with the other cluster", () =>
+  inControllerWorld(async (world) => {
+    const away = await doctor(world, ...at("away"), "--for", "1s");
+    expect([away.code, away.out]).toEqual([2, ""]);
+    expect(away.errors).toContain("away: nothing could be examined");
+    const both = await doctor(world, ...at("away"), "--context", "a", "--output", "json");
+    expect(both.code).toBe(0);
+    expect(JSON.parse(both.out)).toMatchObject({ cluster: "a", notExamined: [], findings: [] });
+  }));

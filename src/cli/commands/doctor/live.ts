@@ -1,0 +1,132 @@
+// The live part of `lockstep doctor`: examines one cluster within the rate, shows the cost before and
+// the progress meanwhile, and saves what was read if a folder is given.
+import { visible } from "../../../decide/routing/shown-text.ts";
+import type { TextFacts } from "../../../doctor/evidence/text-reader.ts";
+import { type ApiCost, examineCluster } from "../../../doctor/live/examine-cluster.ts";
+import { Gathered } from "../../../doctor/live/gathered.ts";
+import { LiveReader } from "../../../doctor/live/live-reader.ts";
+import { durationText } from "../../../environment/duration-text.ts";
+import { type Files, FilesError, ownerOnly, ownerOnlyFolder } from "../../../environment/files.ts";
+import { RateLimitedClient } from "../../../kube/client/rate-limited-client.ts";
+import { TokenBucket } from "../../../kube/client/token-bucket.ts";
+import type { ObservedCluster } from "../../../observe/observer.ts";
+import { type CommandContext, UsageError } from "../../command.ts";
+import { asUsage } from "../../flags.ts";
+import { ProgressLine } from "../../terminal/progress-line.ts";
+import { wrapText } from "../../terminal/text.ts";
+import { counted, numberText } from "../../terminal/value-text.ts";
+import type { DoctorFlags } from "./command.ts";
+
+export interface LiveSummary {
+  readonly cluster: string;
+  readonly requests: number;
+  readonly samples: number;
+  /** Of logs, flags and Events. */
+  readonly lines: number;
+  /** What could not be examined, each as a sentence. */
+  readonly problems: readonly string[];
+  /** At least one request had a result. */
+  readonly isObserved: boolean;
+}
+
+const defaultForMs = 30_000;
+const defaultMaxQps = 10;
+
+export async function examineLive(
+  { environment, terminal, stop }: CommandContext,
+  { cluster, client }: ObservedCluster,
+  facts: TextFacts,
+  flags: DoctorFlags,
+): Promise<LiveSummary> {
+  const { clock, timers, files } = environment;
+  const { for: forMs = defaultForMs, maxQps = defaultMaxQps, save } = flags;
+  const limited = new RateLimitedClient({
+    client,
+    bucket: new TokenBucket({ clock, timers, qps: maxQps, burst: 1 }),
+    clock,
+    // Waiting for a token is how the flag works, so it is not reported.
+    onThrottled: () => undefined,
+  });
+  const reader = new LiveReader({ client: limited, signal: stop });
+  const folder = save === undefined ? undefined : `${save}/${fileName(cluster)}`;
+  const gathered = new Gathered({
+    facts,
+    cluster,
+    save: folder === undefined ? undefined : await savingTo(files, folder),
+  });
+  const progress = new ProgressLine({ terminal, clock });
+  const onCost = (cost: ApiCost): void => {
+    progress.clear();
+    const text = costText(cluster, cost, { forMs, maxQps });
+    const lines = wrapText(text, { width: terminal.columns, first: "", rest: "  " });
+    terminal.writeError(`${lines.join("\n")}\n`);
+  };
+  try {
+    const samples = await asUsage([FilesError], () =>
+      examineCluster({
+        reader,
+        gathered,
+        clock,
+        timers,
+        signal: stop,
+        forMs,
+        maxQps,
+        onCost,
+        onProgress: (step, detail) =>
+          progress.show(`${visible(cluster)}: ${step}`, visible(detail)),
+      }),
+    );
+    const { requests, problems, answers } = reader;
+    return { cluster, requests, samples, lines: gathered.lines, problems, isObserved: answers > 0 };
+  } finally {
+    progress.clear();
+  }
+}
+
+/** `blue: will list 3 nodes, …`. */
+function costText(
+  cluster: string,
+  cost: ApiCost,
+  { forMs, maxQps }: { readonly forMs: number; readonly maxQps: number },
+): string {
+  const { objects, listRequests, logRequestsMax, requestsPerSample, sampleEveryMs } = cost;
+  const listed = [...objects].map(([resource, count]) =>
+    count === undefined ? `${resource} (number unknown)` : `${numberText(count)} ${resource}`,
+  );
+  const samples = Math.max(1, Math.floor(forMs / sampleEveryMs));
+  const all = listRequests + logRequestsMax + samples * requestsPerSample;
+  return (
+    `${visible(cluster)}: reads only. Will list ${listed.join(", ")} in ` +
+    `${counted(listRequests, "request")}, then sample every ${durationText(sampleEveryMs)} for ` +
+    `${durationText(forMs)} with ${counted(requestsPerSample, "request")} each, then read up to ` +
+    `${counted(logRequestsMax, "log")}: about ${counted(all, "request")}, at most ${maxQps} a second.`
+  );
+}
+
+/** Makes the folder; each file is for its owner alone. */
+async function savingTo(
+  files: Files,
+  folder: string,
+): Promise<(path: string, text: string) => Promise<void>> {
+  return asUsage([FilesError], async () => {
+    if ((await files.list(folder)).length > 0) {
+      throw new UsageError(`${visible(folder)} is not empty: give --save another folder.`);
+    }
+    await files.makeDirectory(folder);
+    await files.setMode(folder, ownerOnlyFolder);
+    const begun = new Set<string>();
+    return async (path, text) => {
+      const file = `${folder}/${path.split("/").map(fileName).join("/")}`;
+      if (begun.has(file)) return files.append(file, text);
+      begun.add(file);
+      await files.makeDirectory(file.slice(0, file.lastIndexOf("/")));
+      return files.write(file, text, { mode: ownerOnly });
+    };
+  });
+}
+
+/** Names of contexts may have slashes and colons, and a name from a cluster is never a path. */
+function fileName(name: string): string {
+  const safe = name.replaceAll(/[^\w.-]/g, "_");
+  return /^\.*$/.test(safe) ? "_" : safe;
+}

@@ -1,0 +1,154 @@
+// What a cluster showed over time, from samples a few seconds apart: the addresses of the `kubernetes`
+// endpoints, heartbeats of nodes and renewals of leader locks. A sample is an object of the kind
+// `Observation`, so that saved samples are read as live ones are. Only sums are kept.
+//
+// Gaps are between two times of the same writer, and renewals are counted by change, so that no clock
+// is compared with another one.
+import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
+import type { Place } from "./sign-log.ts";
+
+export const observationKind = "Observation";
+
+/** One sample, as it is fed and saved. */
+export interface Observation {
+  readonly kind: typeof observationKind;
+  /** On the observer's clock. */
+  readonly observedAt: string;
+  /** Absent when they could not be read. */
+  readonly kubernetesAddresses?: readonly string[];
+  /** The last heartbeat of each node; of the later samples only those that changed. */
+  readonly heartbeats: Readonly<Record<string, string>>;
+  readonly locks: readonly ObservedLock[];
+}
+
+export interface ObservedLock {
+  /** `ingress-nginx/ingress-controller-leader-nginx`. */
+  readonly lock: string;
+  readonly holder: string;
+  readonly renewTime: string;
+}
+
+export interface AddressChanges {
+  samples: number;
+  changes: number;
+  /** Changes to an address that had been listed before. */
+  returns: number;
+  /** Every sample had exactly one address. */
+  isOneEach: boolean;
+  readonly seen: Set<string>;
+  readonly fromMs: number;
+  toMs: number;
+  last: string;
+  readonly place: Place;
+}
+
+export interface Heartbeats {
+  readonly node: string;
+  /** Heartbeats that came during the observation. */
+  count: number;
+  longestGapMs: number;
+  lastMs: number;
+  readonly place: Place;
+}
+
+export interface LockHistory {
+  readonly lock: string;
+  holder: string;
+  /** By the same holder, during the observation. */
+  renewals: number;
+  /** Since the holder was first seen. */
+  observedMs: number;
+  fromMs: number;
+  renewTime: string;
+  readonly place: Place;
+}
+
+/** More nodes or locks are not kept. */
+const trackedMax = 20_000;
+
+export class Observations {
+  kubernetes: AddressChanges | undefined;
+  readonly heartbeats = new Map<string, Heartbeats>();
+  /** By `namespace/name`. */
+  readonly locks = new Map<string, LockHistory>();
+
+  /** What is no sample is passed over. */
+  add(value: RawRecord, place: Place): void {
+    const atMs = timeIn(value["observedAt"]);
+    if (atMs === undefined) return;
+    const { kubernetesAddresses: addresses, heartbeats, locks } = value;
+    if (Array.isArray(addresses)) this.#addAddresses(addresses.filter(isText), atMs, place);
+    if (isRecord(heartbeats)) {
+      for (const [node, time] of Object.entries(heartbeats)) this.#addHeartbeat(node, time, place);
+    }
+    for (const lock of Array.isArray(locks) ? locks : []) {
+      if (isRecord(lock)) this.#addLock(lock, atMs, place);
+    }
+  }
+
+  #addAddresses(addresses: readonly string[], atMs: number, place: Place): void {
+    const text = [...addresses].sort().join(" ");
+    this.kubernetes ??= {
+      samples: 0,
+      changes: 0,
+      returns: 0,
+      isOneEach: true,
+      seen: new Set([text]),
+      fromMs: atMs,
+      toMs: atMs,
+      last: text,
+      place,
+    };
+    const own = this.kubernetes;
+    own.samples += 1;
+    own.toMs = atMs;
+    own.isOneEach &&= addresses.length === 1;
+    if (text === own.last) return;
+    own.changes += 1;
+    if (own.seen.has(text)) own.returns += 1;
+    if (own.seen.size < trackedMax) own.seen.add(text);
+    own.last = text;
+  }
+
+  #addHeartbeat(node: string, time: unknown, place: Place): void {
+    const beatMs = timeIn(time);
+    if (beatMs === undefined) return;
+    const known = this.heartbeats.get(node);
+    if (known === undefined) {
+      if (this.heartbeats.size >= trackedMax) return;
+      this.heartbeats.set(node, { node, count: 0, longestGapMs: 0, lastMs: beatMs, place });
+      return;
+    }
+    if (beatMs <= known.lastMs) return;
+    known.count += 1;
+    known.longestGapMs = Math.max(known.longestGapMs, beatMs - known.lastMs);
+    known.lastMs = beatMs;
+  }
+
+  #addLock({ lock, holder, renewTime }: RawRecord, atMs: number, place: Place): void {
+    if (!isText(lock) || !isText(holder) || !isText(renewTime)) return;
+    const known = this.locks.get(lock);
+    if (known === undefined) {
+      if (this.locks.size >= trackedMax) return;
+      const none = { renewals: 0, observedMs: 0 };
+      this.locks.set(lock, { lock, holder, ...none, fromMs: atMs, renewTime, place });
+      return;
+    }
+    if (known.holder !== holder) {
+      known.holder = holder;
+      known.renewals = 0;
+      known.fromMs = atMs;
+    } else if (known.renewTime !== renewTime) known.renewals += 1;
+    known.renewTime = renewTime;
+    known.observedMs = atMs - known.fromMs;
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function timeIn(value: unknown): number | undefined {
+  const ms = isText(value) ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}

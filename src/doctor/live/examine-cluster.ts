@@ -1,0 +1,179 @@
+// Examines a live cluster: counts, lists, then samples for a while what only time shows, and reads the
+// logs of the control plane last, so that they have the same time in them. Everything goes to the
+// readers of saved files; causes do not know the difference.
+import { type Clock, elapsedMs } from "../../environment/clock.ts";
+import type { Timers } from "../../environment/timers.ts";
+import type { RawRecord } from "../../kube/kinds/fields.ts";
+import { type ComponentPod, componentPod } from "./component-pods.ts";
+import type { Gathered } from "./gathered.ts";
+import { isLock, type LiveKind, liveKinds, textIn, trimmed } from "./live-kinds.ts";
+import type { LiveReader } from "./live-reader.ts";
+import { Sampler } from "./sampler.ts";
+
+export interface LiveOptions {
+  readonly reader: LiveReader;
+  readonly gathered: Gathered;
+  readonly clock: Clock;
+  readonly timers: Timers;
+  readonly signal: AbortSignal;
+  /** How long it samples. */
+  readonly forMs: number;
+  readonly maxQps: number;
+  /** Called once, after the objects were counted and before they are listed. */
+  readonly onCost: (cost: ApiCost) => void;
+  readonly onProgress: (step: string, detail: string) => void;
+}
+
+export interface ApiCost {
+  /** Objects by resource; undefined where the server does not report the number. */
+  readonly objects: ReadonlyMap<string, number | undefined>;
+  readonly listRequests: number;
+  readonly logRequestsMax: number;
+  readonly requestsPerSample: number;
+  readonly sampleEveryMs: number;
+}
+
+/** Replicas of one program; more of them show the same. */
+const podsOfProgramMax = 5;
+const programs = 4;
+
+/** Some minutes of a busy component. */
+const logQuery = "tailLines=5000&limitBytes=4194304";
+
+/** Repetitions of one Event. */
+const repetitionsMax = 20;
+
+const pageObjects = 500;
+
+/** Returns the number of samples. Rejects only when the signal aborts. */
+export async function examineCluster(options: LiveOptions): Promise<number> {
+  const { reader, gathered, onProgress } = options;
+  onProgress("counting objects", "");
+  const version = await reader.object("version", "/version");
+  if (version !== undefined) {
+    await gathered.text("version.txt", `Server Version: ${textIn(version, "gitVersion")}\n`);
+  }
+  const counts = new Map<string, number | undefined>();
+  for (const kind of liveKinds) {
+    const count = await reader.count(kind);
+    if (reader.canList(kind)) counts.set(kind.resource, count);
+  }
+  if (reader.answers === 0) return 0;
+  const sampler = new Sampler({ ...options, nodes: counts.get("nodes") ?? 0 });
+  options.onCost(costOf(counts, sampler));
+  const components = await readLists(options, sampler);
+  for (const { program, namespace, name, flags } of components) {
+    if (flags.length === 0) continue;
+    await gathered.text(`flags/${namespace}/${program}/${name}.txt`, `${flags.join("\n")}\n`);
+  }
+  const samples = await sampleFor(options, sampler);
+  await readHolders(options, sampler);
+  await readLogs(options, components);
+  return samples;
+}
+
+function costOf(counts: ReadonlyMap<string, number | undefined>, sampler: Sampler): ApiCost {
+  const pages = [...counts.values()].map((count) =>
+    Math.max(1, Math.ceil((count ?? 1) / pageObjects)),
+  );
+  return {
+    objects: counts,
+    listRequests: pages.reduce((sum, count) => sum + count, 0),
+    logRequestsMax: podsOfProgramMax * programs,
+    requestsPerSample: sampler.requestsPerSample,
+    sampleEveryMs: sampler.everyMs,
+  };
+}
+
+/** Returns the pods of the control plane. */
+async function readLists(
+  { reader, onProgress, gathered }: LiveOptions,
+  sampler: Sampler,
+): Promise<readonly ComponentPod[]> {
+  const components: ComponentPod[] = [];
+  for (const kind of liveKinds) {
+    let read = 0;
+    for await (const page of reader.pages(kind)) {
+      read += page.length;
+      onProgress(`listing ${kind.resource}`, String(read));
+      for (const object of page) {
+        sampler.listed(kind.kind, object);
+        const component = kind.kind === "Pod" ? componentPod(object) : undefined;
+        if (component !== undefined && isOneOfFew(component, components))
+          components.push(component);
+      }
+      await keep(gathered, kind, page);
+    }
+  }
+  return components;
+}
+
+function isOneOfFew({ program }: ComponentPod, others: readonly ComponentPod[]): boolean {
+  return others.filter((one) => one.program === program).length < podsOfProgramMax;
+}
+
+async function keep(gathered: Gathered, kind: LiveKind, page: readonly RawRecord[]): Promise<void> {
+  if (kind.kind === "Event") {
+    const lines = page.flatMap(nodeEventLines);
+    if (lines.length > 0) await gathered.text("events.txt", `${lines.join("\n")}\n`);
+    return;
+  }
+  const objects = kind.kind === "ConfigMap" ? page.filter(isLock) : page;
+  const items = objects.map((object) => trimmed(kind, object));
+  await gathered.object(`objects/${kind.resource}.json`, { kind: `${kind.kind}List`, items });
+}
+
+/** One line for each time that a node became not ready. */
+function nodeEventLines(event: RawRecord): readonly string[] {
+  if (textIn(event, "reason") !== "NodeNotReady") return [];
+  const { count } = event;
+  const times = Math.min(typeof count === "number" ? count : 1, repetitionsMax);
+  const at = textIn(event, "lastTimestamp");
+  const line = `${at} ${textIn(event, "message").replaceAll(/\s+/g, " ")}`;
+  return Array.from({ length: times }, () => line);
+}
+
+async function sampleFor(
+  { timers, clock, signal, forMs, onProgress, gathered }: LiveOptions,
+  sampler: Sampler,
+): Promise<number> {
+  const startedAt = clock.monotonicMs();
+  for (let samples = 1; ; samples += 1) {
+    const beganAt = clock.monotonicMs();
+    await gathered.object("observed.json", { ...(await sampler.sample()) });
+    const passedMs = elapsedMs(startedAt, clock.monotonicMs());
+    if (passedMs + sampler.everyMs > forMs) return samples;
+    const left = `${Math.ceil((forMs - passedMs) / 1000)} s left`;
+    onProgress("observing heartbeats, leader locks and kubernetes endpoints", left);
+    const tookMs = elapsedMs(beganAt, clock.monotonicMs());
+    await timers.sleep(Math.max(0, sampler.everyMs - tookMs), signal);
+  }
+}
+
+/** A holder that is in no list may have been created since; then it is added to the pods. */
+async function readHolders({ reader, gathered }: LiveOptions, sampler: Sampler): Promise<void> {
+  const kind = liveKinds.find((one) => one.kind === "Pod");
+  if (kind === undefined || !reader.canList(kind)) return;
+  for (const { namespace, holder } of sampler.holders()) {
+    if (gathered.facts.objects.pods.has(`${namespace}/${holder}`)) continue;
+    const names = [namespace, holder].map(encodeURIComponent);
+    const pod = await reader.object("pods", `/api/v1/namespaces/${names[0]}/pods/${names[1]}`);
+    if (pod !== undefined) await gathered.object("objects/holders.json", trimmed(kind, pod));
+  }
+}
+
+async function readLogs(
+  { reader, gathered, onProgress }: LiveOptions,
+  components: readonly ComponentPod[],
+): Promise<void> {
+  for (const { program, namespace, name, container } of components) {
+    onProgress("reading logs", name);
+    const names = [namespace, name].map(encodeURIComponent);
+    const path = `/api/v1/namespaces/${names[0]}/pods/${names[1]}/log`;
+    const query = `container=${encodeURIComponent(container)}&${logQuery}`;
+    const text = await reader.text("pods/log", `${path}?${query}`);
+    if (text !== undefined && text !== "") {
+      await gathered.text(`logs/${namespace}/${program}/${name}.log`, text);
+    }
+  }
+}

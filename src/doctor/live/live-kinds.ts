@@ -1,0 +1,112 @@
+// The kinds that the doctor lists in a live cluster, and the fields that it keeps of each object. All
+// other fields are dropped before an object is read or saved: data of ConfigMaps, environment variables
+// and arguments of pods can hold passwords. Secrets are never read.
+import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
+
+export interface LiveKind {
+  readonly kind: string;
+  readonly resource: string;
+  /** Newest first; an old server has only a later one. */
+  readonly roots: readonly string[];
+  /** Of `spec` and `status`. */
+  readonly fields: readonly string[];
+}
+
+const core = ["/api/v1"];
+
+/** Pods come after the locks, so that the holder of a lock had time to be listed. */
+export const liveKinds: readonly LiveKind[] = [
+  { kind: "Node", resource: "nodes", roots: core, fields: ["status.conditions"] },
+  {
+    kind: "Lease",
+    resource: "leases",
+    roots: ["/apis/coordination.k8s.io/v1", "/apis/coordination.k8s.io/v1beta1"],
+    fields: ["spec"],
+  },
+  { kind: "ConfigMap", resource: "configmaps", roots: core, fields: [] },
+  { kind: "Endpoints", resource: "endpoints", roots: core, fields: ["subsets"] },
+  { kind: "Service", resource: "services", roots: core, fields: ["spec"] },
+  {
+    kind: "Pod",
+    resource: "pods",
+    roots: core,
+    fields: [
+      "spec.nodeName",
+      "spec.containers",
+      "status.conditions",
+      "status.containerStatuses",
+      "status.phase",
+      "status.podIP",
+    ],
+  },
+  {
+    kind: "Ingress",
+    resource: "ingresses",
+    roots: [
+      "/apis/networking.k8s.io/v1",
+      "/apis/networking.k8s.io/v1beta1",
+      "/apis/extensions/v1beta1",
+    ],
+    fields: ["status"],
+  },
+  {
+    kind: "Event",
+    resource: "events",
+    roots: core,
+    fields: ["involvedObject", "reason", "message", "count", "lastTimestamp"],
+  },
+];
+
+export const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader";
+const keptAnnotations = [leaderAnnotation, "endpoints.kubernetes.io/over-capacity"];
+const keptMetadata = ["name", "namespace", "labels", "creationTimestamp", "deletionTimestamp"];
+const keptOfContainer = ["name", "image", "ports"];
+
+/** Only the fields that causes read. */
+export function trimmed({ kind, fields }: LiveKind, object: RawRecord): RawRecord {
+  const metadata = recordIn(object, "metadata");
+  const annotations = picked(recordIn(metadata, "annotations"), keptAnnotations);
+  const kept: Record<string, unknown> = {
+    kind,
+    metadata: { ...picked(metadata, keptMetadata), annotations },
+  };
+  for (const field of fields) {
+    const [first = "", second] = field.split(".");
+    if (second === undefined) {
+      if (first in object) kept[first] = object[first];
+      continue;
+    }
+    const part = recordIn(object, first);
+    if (!(second in part)) continue;
+    const value = second === "containers" ? containersOf(part[second]) : part[second];
+    kept[first] = { ...recordIn(kept, first), [second]: value };
+  }
+  return kept;
+}
+
+function containersOf(value: unknown): readonly RawRecord[] {
+  return recordsIn(value).map((container) => picked(container, keptOfContainer));
+}
+
+/** Whether an object says who leads, or may do so: others of these kinds are passed over. */
+export function isLock(object: RawRecord): boolean {
+  return leaderAnnotation in recordIn(recordIn(object, "metadata"), "annotations");
+}
+
+export function recordIn(object: RawRecord, field: string): RawRecord {
+  const value = object[field];
+  return isRecord(value) ? value : {};
+}
+
+export function recordsIn(value: unknown): readonly RawRecord[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+export function textIn(object: RawRecord, field: string): string {
+  const value = object[field];
+  return typeof value === "string" ? value : "";
+}
+
+function picked(object: RawRecord, names: readonly string[]): RawRecord {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => names.includes(name)));
+}
