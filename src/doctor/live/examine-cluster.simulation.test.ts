@@ -12,9 +12,8 @@ import { VirtualStages } from "../../lab/incidents/virtual-stage.ts";
 import { Ledger } from "../../lab/kubelet/ledger.ts";
 import { createShop, releaseShop } from "../../lab/shop.ts";
 import { type Diagnosis, diagnose } from "../diagnose.ts";
-import { noFacts } from "../evidence/evidence.ts";
+import { evidenceIn, type Facts, noFacts } from "../evidence/evidence.ts";
 import { emptySummary, readPath } from "../evidence/read-paths.ts";
-import type { TextFacts } from "../evidence/text-reader.ts";
 import { type ApiCost, examineCluster } from "./examine-cluster.ts";
 import { Gathered } from "./gathered.ts";
 import { LiveReader } from "./live-reader.ts";
@@ -34,7 +33,7 @@ async function examine(
   client: KubeClient,
   forMs: number,
 ): Promise<Examined> {
-  const { clock, timers, files } = environment;
+  const { files, log } = environment;
   const { signal } = new AbortController();
   const facts = noFacts();
   const reader = new LiveReader({ client, signal });
@@ -45,10 +44,10 @@ async function examine(
   };
   const costs: ApiCost[] = [];
   await examineCluster({
+    ...environment,
+    cluster: "blue",
     reader,
     gathered: new Gathered({ facts, cluster: "blue", save }),
-    clock,
-    timers,
     signal,
     forMs,
     maxQps: 10,
@@ -56,12 +55,12 @@ async function examine(
     onProgress: () => undefined,
   });
   const read = noFacts();
-  await readPath({ files, facts: read, signal }, savedIn, emptySummary());
+  await readPath({ files, log, facts: read, signal }, savedIn, emptySummary());
   return { ...diagnosed(facts), offline: diagnosed(read), problems: reader.problems, costs };
 }
 
-function diagnosed(facts: TextFacts): Diagnosis {
-  return diagnose({ ...facts, metrics: [], journeys: undefined });
+function diagnosed(facts: Facts): Diagnosis {
+  return diagnose(evidenceIn(facts));
 }
 
 function named({ findings }: Diagnosis): readonly string[] {

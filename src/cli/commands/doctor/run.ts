@@ -2,7 +2,7 @@
 import { resolve as absolute } from "node:path";
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { allCauses, diagnose } from "../../../doctor/diagnose.ts";
-import { noFacts } from "../../../doctor/evidence/evidence.ts";
+import { evidenceIn, noFacts } from "../../../doctor/evidence/evidence.ts";
 import {
   emptySummary,
   NoSuchPathError,
@@ -85,7 +85,7 @@ async function diagnoseOne(
     return 2;
   }
   const causes = allCauses.filter(({ name }) => !flags.ignore.includes(name));
-  const diagnosis = diagnose({ ...facts, metrics: [], journeys: undefined }, causes);
+  const diagnosis = diagnose(evidenceIn(facts), causes);
   const examined = { ...summary, signs: facts.signs.all, objects: facts.objects, live };
   context.terminal.write(reportText(diagnosis, examined, { ...flags, terminal: context.terminal }));
   const isSevere = ({ severity }: Finding): boolean =>
@@ -108,7 +108,8 @@ async function readAll(
   const summary = emptySummary();
   const onProgress = ({ bytes }: ReadSummary, path: string): void =>
     progress.show(`reading ${visible(path)}`, `${Math.round(bytes / 1e6)} MB`);
-  const options = { files: environment.files, facts, signal: stop, onProgress };
+  const { files, log } = environment;
+  const options = { files, log, facts, signal: stop, onProgress };
   try {
     for (const path of paths) {
       if (path !== "-") await readPath(options, absolute(path), summary);
