@@ -15,7 +15,7 @@ export interface ReplayOptions {
   readonly log: Pick<Log, "info">;
   readonly signal: AbortSignal;
   /** A run begins; its events go to the result. */
-  readonly onRun: () => RunListener;
+  readonly onRun: (header: RunHeader) => RunListener;
 }
 
 export interface RunListener {
@@ -87,7 +87,7 @@ class JourneyReplay {
 
   #begin(header: RunHeader): void {
     const { log, onRun } = this.#options;
-    const listener = onRun();
+    const listener = onRun(header);
     const onEvent = (event: JourneyEvent): void => listener.onEvent(event);
     this.#run = { run: new ReplayedRun({ header, survey: this.#survey, log, onEvent }), listener };
   }

@@ -40,6 +40,8 @@ export interface JourneyEvidence {
   readonly journeys: readonly Journey[];
   /** By the clock of the journeys. */
   readonly nowMs: number;
+  /** When the observation began, by the wall clock; undefined when that is unknown. */
+  readonly beganAtMs?: number | undefined;
 }
 
 /** What readers fill, from files and from clusters alike. */

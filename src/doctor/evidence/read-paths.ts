@@ -7,6 +7,7 @@ import { LineSplitter } from "../../environment/line-splitter.ts";
 import { isRecording, recordingParts } from "../../recording/recording-file.ts";
 import { RecordingVersionError } from "../../recording/recording-line.ts";
 import { replayJourneys } from "../../recording/replayed-journeys.ts";
+import type { RunHeader } from "../../recording/replayed-run.ts";
 import type { Facts } from "./evidence.ts";
 import { savedMetrics } from "./metrics-facts.ts";
 import { ChangeCollector } from "./seen-changes.ts";
@@ -108,10 +109,10 @@ async function readChanges(
   onProgress?.(summary, path);
   const whole = path.endsWith(".1") ? path.slice(0, -2) : path;
   if (whole !== path && (await recordingParts(files, whole)).includes(whole)) return;
-  const onRun = () => {
+  const onRun = ({ atMs: beganAtMs }: RunHeader) => {
     const collector = new ChangeCollector();
     const ended = (nowMs: number): void => {
-      facts.changes.add({ source: path, journeys: collector.journeys, nowMs });
+      facts.changes.add({ source: path, journeys: collector.journeys, nowMs, beganAtMs });
     };
     return { onEvent: collector.onEvent, ended };
   };

@@ -68,7 +68,8 @@ export class ChangesWatch {
     const { clock, source } = this.#options;
     const problems = this.#problems();
     const nowMs = clock.monotonicMs();
-    const evidence = { source, journeys: this.#collector.journeys, nowMs };
+    const { wallMs: beganAtMs } = this.#observer.run;
+    const evidence = { source, journeys: this.#collector.journeys, nowMs, beganAtMs };
     this.#tape.ended();
     await this.#observer.stop();
     return { evidence, problems };
