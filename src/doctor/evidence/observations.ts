@@ -56,6 +56,8 @@ export interface Heartbeats {
 export interface LockHistory {
   readonly lock: string;
   holder: string;
+  /** How often the holder changed during the observation. */
+  changes: number;
   /** By the same holder, during the observation. */
   renewals: number;
   /** Since the holder was first seen. */
@@ -148,12 +150,13 @@ export class Observations {
     const known = this.locks.get(lock);
     if (known === undefined) {
       if (this.locks.size >= trackedMax) return;
-      const none = { renewals: 0, observedMs: 0, unrenewedMs: 0, renewedMs: atMs };
+      const none = { changes: 0, renewals: 0, observedMs: 0, unrenewedMs: 0, renewedMs: atMs };
       this.locks.set(lock, { lock, holder, ...none, fromMs: atMs, renewTime, place });
       return;
     }
     if (known.holder !== holder) {
       known.holder = holder;
+      known.changes += 1;
       known.renewals = 0;
       known.fromMs = atMs;
       known.renewedMs = atMs;

@@ -83,7 +83,7 @@ function ghosts({ objects, signs }: Evidence): readonly Ghost[] {
   const elected = signs.get("leader-elected")?.topSubjects(20) ?? [];
   // A log also names earlier leaders. A lock that a pod of the same kind holds now settles it.
   const isSettled = (namespace: string, pod: string): boolean =>
-    objects.leaders.some(({ holder }) => {
+    [...objects.leaders, ...objects.observed.locks.values()].some(({ holder }) => {
       const key = `${namespace}/${podOf(holder)}`;
       return objects.pods.has(key) && isSibling(key, namespace, pod);
     });
