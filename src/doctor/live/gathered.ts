@@ -46,18 +46,18 @@ export class Gathered {
     if (save !== undefined) await save(path, text.endsWith("\n") ? text : `${text}\n`);
   }
 
-  /** A page of a process, `kube-controller-manager/POD`; they are numbered from 1. */
+  /** A page of a program and a pod of it, `kube-controller-manager/POD`; they are numbered from 1. */
   async metrics(
-    process: string,
+    name: string,
     page: { readonly number: number; readonly atMs: number; readonly text: string },
   ): Promise<void> {
     const { facts, save } = this.#options;
     const { number, atMs, text } = page;
-    const path = `metrics/${process}`;
-    const [component = ""] = process.split("/");
+    const path = `metrics/${name}`;
+    const component = name.slice(0, name.indexOf("/"));
     facts.metrics.add({ component, process: this.#sourceOf(path), atMs, text });
-    if (save !== undefined)
-      await save(`${path}-${number}.txt`, `${metricsTimeLine(atMs)}\n${text}`);
+    const file = `${path}-${number}.txt`;
+    if (save !== undefined) await save(file, `${metricsTimeLine(atMs)}\n${text}`);
   }
 
   /** Further lines of the recording of changes. */
