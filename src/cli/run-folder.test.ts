@@ -1,4 +1,4 @@
-// What a killed run has left is ended and removed only where it is provably that run's.
+// The leftovers of a killed run are ended and removed only if they provably belong to that run.
 import { expect, test } from "vitest";
 import type { Environment } from "../environment/environment.ts";
 import { simulate } from "../simulation/simulation.ts";
@@ -56,6 +56,15 @@ function onMachine(play: (machine: Machine) => Promise<void>): Promise<void> {
     await play(machine);
   });
 }
+
+test("nginx workers that are another user can enter the folder, but not list it", () =>
+  onMachine(async ({ environment }) => {
+    const modes: (readonly [string, number])[] = [];
+    const { files } = environment;
+    files.setMode = async (path, mode) => void modes.push([path, mode]);
+    const { folder } = await makeRunFolder(environment);
+    expect(modes).toEqual([[folder, 0o711]]);
+  }));
 
 test("the nginx and the folder of a killed run go, and that is said", () =>
   onMachine(async (machine) => {

@@ -12,6 +12,9 @@ type Pieces = Pick<Environment, "files" | "processes" | "timers" | "clock">;
 /** Start time of the owner from `/proc`, because pids are reused. */
 const ownerFile = "owner-started";
 
+/** The workers of an nginx that root started are another user, and use files below the folder. */
+const enterableByOthers = 0o711;
+
 const folderName = /^lockstep-(?:up|incident|lab)-(\d+)-/;
 
 export interface RunFolder {
@@ -27,6 +30,7 @@ export async function makeRunFolder(
 ): Promise<RunFolder> {
   const { files, processes } = environment;
   const folder = await files.temporaryDirectory(`lockstep-${command}-${processes.pid}-`);
+  await files.setMode(folder, enterableByOthers);
   const started = await startedAt(files, processes.pid);
   if (started !== undefined) await files.write(`${folder}/${ownerFile}`, started);
   return { folder, cleaned: await cleanUpKilledRuns(environment, dirname(folder)) };

@@ -88,7 +88,7 @@ end
 local function special_url(context, policy, slot)
     local var, protocol, host = ngx.var, policy.protocol, policy.upstreamHost
     if host ~= nil then
-        var.lockstep_told_name = host
+        var.lockstep_upstream_host = host
     end
     if policy.forwardedPrefix ~= nil then
         var.lockstep_prefix = policy.forwardedPrefix

@@ -106,9 +106,9 @@ export class EventRecorder {
   }
 
   /** False when the server does not have it: it forgets events after an hour. */
-  async #raise(object: InvolvedObject, told: Observation, at: WallMs): Promise<boolean> {
+  async #raise(object: InvolvedObject, observation: Observation, at: WallMs): Promise<boolean> {
     const { client, signal } = this.#options;
-    const { name, count, message } = told;
+    const { name, count, message } = observation;
     try {
       await client.request({
         verb: "patch",

@@ -166,8 +166,8 @@ export class SliceSync {
     const { topology, traffic_distribution } = this.#traffic(service);
     if (topology === "Auto") {
       return (slices) => {
-        const { events: told, ...hinted } = this.topology.add(key, addressType, slices);
-        events.push(...told);
+        const { events: topologyEvents, ...hinted } = this.topology.add(key, addressType, slices);
+        events.push(...topologyEvents);
         return hinted;
       };
     }
