@@ -68,7 +68,8 @@ export class PushSession {
   }
 
   /**
-   * What is new, part by part; `onRouted` is called as each is acknowledged. Services that change
+   * Pushes new entries, part by part; `onRouted` is called as each is acknowledged. Services that
+   * change
    * meanwhile go between two parts: an endpoint that leaves waits for one of them and not for all.
    */
   async change(
