@@ -69,8 +69,7 @@ export class PushSession {
 
   /**
    * Pushes new entries, part by part; `onRouted` is called as each is acknowledged. Services that
-   * change
-   * meanwhile go between two parts: an endpoint that leaves waits for one of them and not for all.
+   * change meanwhile go between two parts, so a removal waits for one part and not for all.
    */
   async change(
     state: ProxyState,

@@ -101,7 +101,7 @@ export class SliceSync {
     if (failures.length > 0) this.#fail(service, failures);
   }
 
-  /** What went wrong, in words: neither family waits for the other. */
+  /** Returns the error as text: neither family waits for the other. */
   async #reconcile(
     service: ControlledService,
     pods: readonly OwnedPod[],
@@ -217,7 +217,7 @@ interface SliceWritesOptions extends Pick<ControllerOptions, "client"> {
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** What all slices of one sync have in common. */
+/** Values shared by all slices of one sync. */
 interface WriteContext {
   readonly annotations: Annotations;
   readonly traffic: WantedTraffic;
