@@ -146,7 +146,7 @@ async function makeGhosts(scene: GhostScene, note: (text: string) => void): Prom
   };
 }
 
-/** What operators could see during the incident. */
+/** The state that operators could see during the incident. */
 async function lookAtGhost(scene: GhostScene, ghosts: Ghosts): Promise<GhostLook> {
   const { stage, client, statuses } = scene;
   const { network } = stage.environmentOf("user");

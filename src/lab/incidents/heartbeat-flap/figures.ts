@@ -29,7 +29,7 @@ const entriesMax = 3;
 const shopStage = 2;
 const deadStage = 3;
 
-/** What happened on all stages, one after the other. */
+/** Entries of all stages, one after the other. */
 function timelineOf({ late, status, shop, dead }: Played): readonly TimelineEntry[] {
   return [
     ...flapEntries(status, late),
