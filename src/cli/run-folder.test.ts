@@ -57,15 +57,6 @@ function onMachine(play: (machine: Machine) => Promise<void>): Promise<void> {
   });
 }
 
-test("nginx workers that are another user can enter the folder, but not list it", () =>
-  onMachine(async ({ environment }) => {
-    const modes: (readonly [string, number])[] = [];
-    const { files } = environment;
-    files.setMode = async (path, mode) => void modes.push([path, mode]);
-    const { folder } = await makeRunFolder(environment);
-    expect(modes).toEqual([[folder, 0o711]]);
-  }));
-
 test("the nginx and the folder of a killed run go, and that is said", () =>
   onMachine(async (machine) => {
     await machine.runs(20, 2);
@@ -110,3 +101,22 @@ test("a run that goes on keeps all it has", () =>
     expect((await makeRunFolder(machine.environment)).cleaned).toBeUndefined();
     expect([machine.ended, await machine.environment.files.kind(folder)]).toEqual([[], "folder"]);
   }));
+
+test.each([
+  ["up", true, [0o711]],
+  ["incident", true, [0o711]],
+  ["lab", true, []],
+  ["up", false, []],
+] as const)(
+  "the folder of %s, as root: %s, lets the workers of nginx pass by the modes %j",
+  (command, isRoot, modes) =>
+    onMachine(async ({ environment }) => {
+      const set: number[] = [];
+      Object.assign(environment.files, {
+        setMode: async (_: string, mode: number) => void set.push(mode),
+      });
+      const processes = { ...environment.processes, isRoot };
+      await makeRunFolder({ ...environment, processes }, command);
+      expect(set).toEqual(modes);
+    }),
+);

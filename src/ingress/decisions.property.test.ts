@@ -78,7 +78,6 @@ class DecidedWorld {
         return { followSlices: false };
       },
       output: {
-        apply: (decision, changes) => state.apply(decision, changes),
         *applying(decision, changes) {
           yield* state.applying(decision, changes);
           while (state.hasUnpushed) state.takeUnpushed();

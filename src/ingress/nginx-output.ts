@@ -149,10 +149,6 @@ export class NginxOutput implements DecisionOutput, ProxyReporter, LeftOutSource
     this.#supervisor?.reopenLogs();
   }
 
-  apply(decision: RoutingDecision, changes: DecisionChanges): void {
-    this.#pusher.apply(decision, changes);
-  }
-
   *applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void> {
     yield* this.#pusher.applying(decision, changes);
   }

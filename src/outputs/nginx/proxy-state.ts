@@ -15,7 +15,7 @@ import {
   type RoutingDecision,
 } from "../../decide/decision.ts";
 import { assertCostly } from "../../environment/assert.ts";
-import { atOnce, type Steps } from "../../environment/steps.ts";
+import { atOnce, mapInSteps, type Steps } from "../../environment/steps.ts";
 import { endpointId } from "../../sources/endpoint-id.ts";
 import {
   closedHost,
@@ -30,7 +30,7 @@ import {
 import { type PushedHost, policyText, pushedInSteps, rulesText } from "./host-entry.ts";
 import { decodedBytes, type MemoryCapacity, type MemoryName } from "./proxy-memory.ts";
 import { pushRank } from "./push-parts.ts";
-import { serviceEntry, tieredEndpoints } from "./service-entry.ts";
+import { serviceEntry, tieredInSteps } from "./service-entry.ts";
 import { SlotTable } from "./slot-table.ts";
 import type { EndpointDetails } from "./snapshot-format.ts";
 import { type EntryRef, type TakenEntries, UnpushedEntries } from "./unpushed-entries.ts";
@@ -86,8 +86,8 @@ export class ProxyState {
   /** Since which decision an entry that was taken was not pushed. */
   readonly #since = new WeakMap<ProxyEntry, number>();
   #applied = 0;
-  /** The number of the decision about routes that is applied in part. */
-  #underWay: number | undefined;
+  /** The numbers of decisions that are applied in part, the first one first. */
+  readonly #underWay = new Set<number>();
 
   constructor(capacity?: MemoryCapacity) {
     this.#memory = new EntryMemory(capacity);
@@ -99,12 +99,13 @@ export class ProxyState {
   }
 
   /**
-   * The same in steps, between which changes of services alone may be applied. After each step nothing
+   * The same in steps, between which others may be applied, but no other routes. After each step nothing
    * refers to what is not there, so some of it may be pushed before all of it is applied.
    */
   *applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void> {
     this.#applied += 1;
-    if (changes.routes) this.#underWay = this.#applied;
+    const own = this.#applied;
+    this.#underWay.add(own);
     try {
       const changed = changes.routes ? (changes.routed ?? this.#allRoutes(decision)) : undefined;
       const services = new Set(changes.services.keys());
@@ -118,7 +119,7 @@ export class ProxyState {
       if (changed !== undefined) yield* this.#applyRoutes(decision, changed);
       yield* each(services, (key) => !isThere(key), apply);
     } finally {
-      if (changes.routes) this.#underWay = undefined;
+      this.#underWay.delete(own);
     }
     this.#settleMemory();
     this.#check();
@@ -136,7 +137,12 @@ export class ProxyState {
   /** Of how many of them, the first ones first, everything was taken to be pushed. */
   get taken(): number {
     const oldest = this.#unpushed.oldest ?? this.#applied + 1;
-    return Math.min(oldest, this.#underWay ?? oldest) - 1;
+    return Math.min(oldest, this.#oldestUnderWay ?? oldest) - 1;
+  }
+
+  get #oldestUnderWay(): number | undefined {
+    const [oldest] = this.#underWay;
+    return oldest;
   }
 
   /** Entries that do not fit beside those of others. */
@@ -260,7 +266,7 @@ export class ProxyState {
     }
   }
 
-  #push({ kind, name }: EntryRef, since = this.#underWay ?? this.#applied): void {
+  #push({ kind, name }: EntryRef, since = this.#oldestUnderWay ?? this.#applied): void {
     const entry = this.#entryOf({ kind, name });
     if (entry === undefined) return;
     const namespace = this.#memory.namespaceOf({ kind, name });
@@ -406,29 +412,42 @@ export class ProxyState {
     return text;
   }
 
-  /** `decidedVersion` may be behind: a service is decided again while routes are applied. */
-  #applyService(key: string, { services }: RoutingDecision, decidedVersion = 0): void {
-    const version = Math.max(decidedVersion, this.#values.service.get(key)?.version ?? 0);
+  /**
+   * In steps, of which the last one counts. `decidedVersion` may be behind: a service is decided again
+   * while routes are applied.
+   */
+  *#applyService(key: string, { services }: RoutingDecision, decidedVersion = 0): Steps<void> {
     const endpoints = services.get(key);
-    const routed = endpoints === undefined ? undefined : tieredEndpoints(endpoints);
-    const released = this.#slotUsers.get(key) ?? [];
+    const routed = endpoints && (yield* tieredInSteps(endpoints));
+    const peers = routed?.endpoints ?? [];
     // An address that another pod has got is another endpoint, with its own counters.
-    const identities = (routed?.endpoints ?? []).map(endpointId);
+    const identities = yield* mapInSteps(peers, endpointId);
     const namespace = this.#memory.namespaceOf({ kind: "service", name: key });
-    const slots = (routed?.endpoints ?? []).map((one) =>
-      this.slots.acquire(endpointId(one), { cluster: one.cluster, namespace }),
-    );
-    for (const one of released) this.slots.release(one);
-    if (identities.length > 0) this.#slotUsers.set(key, identities);
-    else this.#slotUsers.delete(key);
-    if (routed === undefined || routed.endpoints.every(isRouted)) this.#states.delete(key);
-    else
-      this.#states.set(
-        key,
-        routed.endpoints.map(({ state }) => state),
-      );
+    const slots: number[] = [];
+    yield* mapInSteps(peers, ({ cluster }) => {
+      const identity = identities[slots.length] ?? "";
+      slots.push(this.slots.acquire(identity, { cluster, namespace }));
+    });
     const value = routed && serviceEntry(key, routed, slots);
-    this.#setService(key, value && JSON.stringify(value), version);
+    yield;
+    const text = value && JSON.stringify(value);
+    yield;
+    // Meanwhile it was decided again, or its last route has gone: that is applied for itself.
+    const isOvertaken = services.get(key) !== endpoints;
+    const released = isOvertaken ? identities : (this.#slotUsers.get(key) ?? []);
+    if (!isOvertaken) {
+      if (identities.length > 0) this.#slotUsers.set(key, identities);
+      else this.#slotUsers.delete(key);
+      if (peers.every(isRouted)) this.#states.delete(key);
+      else
+        this.#states.set(
+          key,
+          peers.map(({ state }) => state),
+        );
+      const version = Math.max(decidedVersion, this.#values.service.get(key)?.version ?? 0);
+      this.#setService(key, text, version);
+    }
+    yield* mapInSteps(released, (one) => this.slots.release(one));
   }
 
   #set(kind: EntryKind, name: string, text: string | undefined, owned?: Owned): void {
