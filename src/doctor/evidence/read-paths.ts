@@ -4,7 +4,14 @@
 import { plainChunks } from "../../access-log/file-chunks.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { LineSplitter } from "../../environment/line-splitter.ts";
-import { type TextFacts, TextReader } from "./text-reader.ts";
+import { isRecording, recordingParts } from "../../recording/recording-file.ts";
+import { RecordingVersionError } from "../../recording/recording-line.ts";
+import { replayJourneys } from "../../recording/replayed-journeys.ts";
+import type { RunHeader } from "../../recording/replayed-run.ts";
+import type { Facts } from "./evidence.ts";
+import { savedMetrics } from "./metrics-facts.ts";
+import { ChangeCollector } from "./seen-changes.ts";
+import { TextReader } from "./text-reader.ts";
 
 /** Lines are cut here: the values that signs need stand before it. */
 const lineBytesMax = 65_536;
@@ -14,6 +21,9 @@ const filesMax = 50_000;
 const depthMax = 12;
 
 const chunkBytes = 262_144;
+
+/** A large API server answers with some 200,000 lines of metrics. */
+const pageLinesMax = 1_000_000;
 
 export interface ReadSummary {
   files: number;
@@ -27,10 +37,13 @@ export interface ReadSummary {
 
 export interface ReadOptions {
   readonly files: Environment["files"];
-  readonly facts: TextFacts;
+  readonly facts: Facts;
+  readonly log: Pick<Environment["log"], "info">;
   readonly signal: AbortSignal;
   readonly onProgress?: (summary: ReadSummary, path: string) => void;
 }
+
+type SavedPage = NonNullable<ReturnType<typeof savedMetrics>>;
 
 export function emptySummary(): ReadSummary {
   return { files: 0, bytes: 0, lines: 0, binary: [], limits: [] };
@@ -75,12 +88,40 @@ async function readBelow(
 }
 
 async function readFile(options: ReadOptions, path: string, summary: ReadSummary): Promise<void> {
+  if (await isRecording(options.files, path)) return readChanges(options, path, summary);
   const file = await options.files.open(path);
   if (file === undefined) return;
   try {
     await readStream(options, parts(file), { name: path, summary });
   } finally {
     await file.close();
+  }
+}
+
+/** A recording; an earlier part of it is read with the file that continues it. */
+async function readChanges(
+  { files, facts, log, signal, onProgress }: ReadOptions,
+  path: string,
+  summary: ReadSummary,
+): Promise<void> {
+  summary.files += 1;
+  summary.bytes += (await files.size(path)) ?? 0;
+  onProgress?.(summary, path);
+  const whole = path.endsWith(".1") ? path.slice(0, -2) : path;
+  if (whole !== path && (await recordingParts(files, whole)).includes(whole)) return;
+  const onRun = ({ atMs: beganAtMs }: RunHeader) => {
+    const collector = new ChangeCollector();
+    const ended = (nowMs: number): void => {
+      facts.changes.add({ source: path, journeys: collector.journeys, nowMs, beganAtMs });
+    };
+    return { onEvent: collector.onEvent, ended };
+  };
+  try {
+    const unreadable = await replayJourneys({ files, path: whole, log, signal, onRun });
+    if (unreadable > 0) summary.limits.push(`${path}: ${unreadable} lines could not be read.`);
+  } catch (error) {
+    if (!(error instanceof RecordingVersionError)) throw error;
+    summary.limits.push(`${path} was not read: ${error.message}.`);
   }
 }
 
@@ -97,6 +138,14 @@ export async function readStream(
   };
   summary.files += 1;
   let isFirst = true;
+  let page: { readonly about: SavedPage; readonly lines: string[] } | undefined;
+  const read = ({ text, number }: { readonly text: string; readonly number: number }): void => {
+    summary.lines += 1;
+    const about = number === 1 ? savedMetrics(name, text) : undefined;
+    if (about !== undefined) page = { about, lines: [] };
+    if (page === undefined) reader.push(text, number);
+    else if (page.lines.length < pageLinesMax) page.lines.push(text);
+  };
   for await (const chunk of plainChunks(chunks, name, onBrokenOff)) {
     options.signal.throwIfAborted();
     if (isFirst && chunk.includes(0)) {
@@ -105,17 +154,12 @@ export async function readStream(
     }
     isFirst = false;
     summary.bytes += chunk.byteLength;
-    for (const line of splitter.push(chunk)) {
-      summary.lines += 1;
-      reader.push(line.text, line.number);
-    }
+    for (const line of splitter.push(chunk)) read(line);
     options.onProgress?.(summary, name);
   }
-  for (const line of splitter.end()) {
-    summary.lines += 1;
-    reader.push(line.text, line.number);
-  }
+  for (const line of splitter.end()) read(line);
   reader.end();
+  if (page !== undefined) options.facts.metrics.add({ ...page.about, text: page.lines.join("\n") });
 }
 
 async function* parts(file: {
