@@ -3,11 +3,8 @@
 // is no text is passed over and counted.
 import { plainChunks } from "../../access-log/file-chunks.ts";
 import type { Environment } from "../../environment/environment.ts";
-import { LineSplitter } from "../../environment/line-splitter.ts";
+import { LineSieve } from "./line-sieve.ts";
 import { type TextFacts, TextReader } from "./text-reader.ts";
-
-/** Lines are cut here: the values that signs need stand before it. */
-const lineBytesMax = 65_536;
 
 /** A dump of a large cluster has some thousand files. */
 const filesMax = 50_000;
@@ -91,7 +88,8 @@ export async function readStream(
   { name, summary }: { readonly name: string; readonly summary: ReadSummary },
 ): Promise<void> {
   const reader = new TextReader(options.facts, name);
-  const splitter = new LineSplitter({ bytesMax: lineBytesMax });
+  const sieve = new LineSieve(reader);
+  const linesBefore = summary.lines;
   const onBrokenOff = ({ text }: { readonly text: string }): void => {
     summary.limits.push(`${text}.`);
   };
@@ -105,16 +103,12 @@ export async function readStream(
     }
     isFirst = false;
     summary.bytes += chunk.byteLength;
-    for (const line of splitter.push(chunk)) {
-      summary.lines += 1;
-      reader.push(line.text, line.number);
-    }
+    sieve.push(chunk);
+    summary.lines = linesBefore + sieve.lines;
     options.onProgress?.(summary, name);
   }
-  for (const line of splitter.end()) {
-    summary.lines += 1;
-    reader.push(line.text, line.number);
-  }
+  sieve.end();
+  summary.lines = linesBefore + sieve.lines;
   reader.end();
 }
 

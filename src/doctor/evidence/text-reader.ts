@@ -3,10 +3,12 @@
 // does. Nothing is an error: a line that says nothing is counted, and memory is bounded.
 import { parseAllDocuments } from "yaml";
 import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
-import { type ReadSigns, signsIn } from "./log-signs.ts";
+import { isLineStart } from "./line-start.ts";
+import { type ReadSigns, signsIn, signWords } from "./log-signs.ts";
 import type { ObjectFacts } from "./objects.ts";
-import type { Settings } from "./settings.ts";
+import { type Settings, settingWords } from "./settings.ts";
 import type { Place, SignLog } from "./sign-log.ts";
+import { WordFinder } from "./word-finder.ts";
 
 export interface TextFacts {
   readonly signs: SignLog;
@@ -29,6 +31,14 @@ interface Block {
   chars: number;
 }
 
+interface ReadLine {
+  readonly text: string;
+  readonly place: Place;
+  readonly words: readonly string[];
+  /** It begins a line of a log, so it does not go on with the line before. */
+  readonly isStart: boolean;
+}
+
 interface Table {
   readonly columns: readonly string[];
   readonly isPods: boolean;
@@ -47,6 +57,12 @@ const tableHead = /^(?:NAMESPACE\s+)?NAME\s+[A-Z]/;
 const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
 const dockerName = /\bk8s_[a-z0-9.-]{1,253}_([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_[0-9a-f-]{36}_\d/;
 const describedField = /^(Name|Namespace|Selector|Endpoints):\s*(.*)$/;
+const etcdWord = "/registry/pods/";
+const kubectlWord = "kubectl";
+
+/** Whatever a line has to contain for one of the readers. */
+export const knownWords = new WordFinder([...signWords, ...settingWords, etcdWord, kubectlWord]);
+
 const namespaceFlag = /kubectl\b.*?\s(?:-n|--namespace)[ =]([a-z0-9-]+)/;
 
 export class TextReader {
@@ -69,15 +85,28 @@ export class TextReader {
     this.#program = program;
   }
 
+  /** A line of it belongs to the object, whatever it looks like. */
+  get isInObject(): boolean {
+    return this.#block !== undefined;
+  }
+
   push(raw: string, line = this.#line + 1): void {
     this.#line = line;
     const text = unquoted(raw);
     const place = { source: this.#source, line };
     if (this.#block !== undefined && this.#continueBlock(text)) return;
-    if (this.#readSign(text, place)) return;
-    this.#facts.settings.read(text, place);
+    const words = knownWords.find(text);
+    const isStart = isLineStart(text);
+    if (this.#readSign({ text, place, words, isStart })) return;
+    if (isStart) {
+      this.#facts.settings.read(text, place, words);
+      this.#table = undefined;
+      return;
+    }
+    this.#facts.settings.readProse(text, place, words);
+    if (words.includes(kubectlWord)) this.#namespace = namespaceFlag.exec(text)?.[1] ?? this.#namespace;
     if (this.#readDescription(text, place) || this.#readTable(text, place)) return;
-    if (this.#readName(text, place)) return;
+    if (this.#readName(text, place, words)) return;
     this.#startBlock(text, place);
   }
 
@@ -89,11 +118,11 @@ export class TextReader {
     this.#description = undefined;
   }
 
-  #readSign(text: string, place: Place): boolean {
-    const own = signsIn(text);
-    const read = own ?? this.#wrappedSigns(text);
+  #readSign({ text, place, words, isStart }: ReadLine): boolean {
+    const own = words.length === 0 ? undefined : signsIn(text, words);
+    const read = own ?? (isStart ? undefined : this.#wrappedSigns(text));
     if (read === undefined) {
-      this.#rememberWrapped(text, place);
+      this.#rememberWrapped(text, place, isStart);
       return false;
     }
     const { line, signs } = read;
@@ -103,21 +132,21 @@ export class TextReader {
       this.#facts.signs.add({ ...sign, place: begunAt, atMs: line.atMs, program });
     }
     this.#wrapped = undefined;
-    this.#facts.settings.read(text, place);
+    this.#facts.settings.read(text, place, words);
     return true;
   }
 
   /** Of a line whose start was on the lines before. */
   #wrappedSigns(text: string): ReadSigns | undefined {
     const wrapped = this.#wrapped;
-    return wrapped === undefined || isHeader(text)
-      ? undefined
-      : signsIn(`${wrapped.text} ${text.trim()}`);
+    if (wrapped === undefined) return undefined;
+    const whole = `${wrapped.text} ${text.trim()}`;
+    return signsIn(whole, knownWords.find(whole));
   }
 
-  #rememberWrapped(text: string, place: Place): void {
-    if (isHeader(text)) {
-      this.#wrapped = { text: text.slice(0, wrappedCharsMax), lines: 1, place };
+  #rememberWrapped(text: string, place: Place, isStart: boolean): void {
+    if (isStart) {
+      this.#wrapped = { text, lines: 1, place };
       return;
     }
     const wrapped = this.#wrapped;
@@ -134,8 +163,6 @@ export class TextReader {
   // ---- tables and names ----
 
   #readTable(text: string, place: Place): boolean {
-    const flag = namespaceFlag.exec(text)?.[1];
-    if (flag !== undefined) this.#namespace = flag;
     if (tableHead.test(text)) {
       const columns = text.trim().split(/\s{2,}|\s(?=[A-Z])/);
       const isPods = columns.includes("READY") && columns.includes("RESTARTS");
@@ -209,9 +236,9 @@ export class TextReader {
     return true;
   }
 
-  #readName(text: string, place: Place): boolean {
+  #readName(text: string, place: Place, words: readonly string[]): boolean {
     const { objects } = this.#facts;
-    const [, namespace, name] = text.includes("/registry/pods/")
+    const [, namespace, name] = words.includes(etcdWord)
       ? (etcdKey.exec(text.trim()) ?? [])
       : [];
     if (namespace !== undefined && name !== undefined) {
@@ -313,10 +340,6 @@ function withoutIndent(text: string): string {
 function unquoted(raw: string): string {
   const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
   return text.startsWith(">") ? text.replace(/^(?:> ?)+/, "") : text;
-}
-
-function isHeader(text: string): boolean {
-  return /[IWEF]\d{4} +\d\d:\d\d:\d\d|\w\.go:\d{1,5}\]|^\d{4}[-/]\d\d[-/]\d\d[T ]/.test(text);
 }
 
 /** Go files that exist in one program only. */
