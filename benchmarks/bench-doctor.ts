@@ -1,9 +1,10 @@
 // The doctor reading a stream, as `lockstep doctor -` does; and a process that reads a long one and
 // answers with the most memory that it had.
-import type { Environment } from "../src/environment/environment.ts";
+
+import { diagnose } from "../src/doctor/diagnose.ts";
 import { noFacts } from "../src/doctor/evidence/evidence.ts";
 import { emptySummary, readStream } from "../src/doctor/evidence/read-paths.ts";
-import { diagnose } from "../src/doctor/diagnose.ts";
+import type { Environment } from "../src/environment/environment.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { logBytes } from "./bench-log.ts";
 
@@ -11,8 +12,8 @@ import { logBytes } from "./bench-log.ts";
 const chunkBytes = 262_144;
 
 /** Each piece has other names and times. */
-const pieceBytes = 4_000_000;
-const linesPerPiece = 40_000;
+const pieceBytes = 1_000_000;
+const linesPerPiece = 10_000;
 
 export async function readLog(
   files: Environment["files"],

@@ -11,7 +11,7 @@ export function isLineStart(text: string): boolean {
 /** No plain start needs more. */
 const plainStartMax = 24;
 
-const [zero, nine, space, quote, dash, slash, colon, dot] = [..."09 \"-/:."].map((one) =>
+const [zero, nine, space, quote, dash, slash, colon, dot] = [...'09 "-/:.'].map((one) =>
   one.charCodeAt(0),
 );
 const brace = "{".charCodeAt(0);

@@ -90,7 +90,11 @@ test.each<[string, string, object | undefined]>([
     undefined,
   ],
 ])("%s", (_what, line, expected) => {
-  const signs = signsIn(line, signWords.filter((word) => line.includes(word)))?.signs ?? [];
+  const signs =
+    signsIn(
+      line,
+      signWords.filter((word) => line.includes(word)),
+    )?.signs ?? [];
   const wanted = signs.find(
     ({ name }) => expected === undefined || !("name" in expected) || name === expected.name,
   );

@@ -1,6 +1,6 @@
 // The messages that the doctor knows, of every version, each as a sign with its values. A new message
 // is one row of the table. The `needle` is a piece of the line that has neither quotes nor escapes, of
-// seven characters or more: all of them are searched in one pass over the raw line, and only a line
+// eight characters or more: all of them are searched in one pass over the raw line, and only a line
 // that has one is parsed.
 import { parseGoDuration } from "../../environment/go-duration.ts";
 import { type LogLine, readLogLine } from "./log-line.ts";
@@ -211,7 +211,7 @@ const forms: readonly SignForm[] = [
     /(oo many requests, please try again later|oo many requests and (?:no more seats|has asked us to try again later))/,
     "detail",
   ),
-  plain("api-overloaded", ") 429 [", /^([A-Z]+ \/\S*: \(\S+\) 429) \[/, "detail"),
+  plain("api-overloaded", "s) 429 [", /^([A-Z]+ \/\S*: \(\S+\) 429) \[/, "detail"),
   plain("api-overloaded", "abort while handling", /([Tt]imeout or abort while handling)/, "detail"),
   plain("api-overloaded", "Handler timeout", /(Handler timeout)/, "detail"),
   plain(
@@ -521,18 +521,18 @@ const formsByWord: ReadonlyMap<string, readonly SignForm[]> = new Map(
 /** Of a line that contains these words; undefined when it has no known message. */
 export function signsIn(raw: string, words: readonly string[]): ReadSigns | undefined {
   let line: LogLine | undefined;
-  const signs = new Map<SignName, LogSign>();
+  const signs: LogSign[] = [];
   for (const word of words) {
     for (const form of formsByWord.get(word) ?? []) {
       line ??= readLogLine(raw);
       const values = form.read(line);
       if (values === undefined) continue;
-      const sign = narrowed({ name: form.name, ...values, times: timesIn(raw) });
-      if (sign === undefined) continue;
-      if (!signs.has(sign.name)) signs.set(sign.name, sign);
+      const { subject, ms, detail } = values;
+      const sign = narrowed({ name: form.name, subject, ms, detail, times: timesIn(raw) });
+      if (sign !== undefined && !signs.some(({ name }) => name === sign.name)) signs.push(sign);
     }
   }
-  return line === undefined || signs.size === 0 ? undefined : { line, signs: [...signs.values()] };
+  return line === undefined || signs.length === 0 ? undefined : { line, signs };
 }
 
 /** Events that were counted: `40s (x7381 over 20h)`. */

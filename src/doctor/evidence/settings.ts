@@ -71,6 +71,8 @@ export const settingWords: readonly string[] = [
   ...versionForms.flatMap(({ words }) => words).filter((word) => word !== proseWord),
 ];
 
+const anySettingWord: ReadonlySet<string> = new Set([...settingWords, proseWord]);
+
 export class Settings {
   readonly #flags = new Map<FlagName, FlagValue>();
   #version: FlagValue | undefined;
@@ -83,7 +85,7 @@ export class Settings {
 
   /** A line that contains these words. */
   read(text: string, place: Place, words: readonly string[]): void {
-    if (words.length === 0) return;
+    if (!words.some((word) => anySettingWord.has(word))) return;
     if (words.some((word) => word.startsWith("--"))) this.#readFlags(text, place);
     for (const [rank, { words: own, form }] of versionForms.entries()) {
       if (rank >= this.#versionRank) break;

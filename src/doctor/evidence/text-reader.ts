@@ -4,6 +4,7 @@
 import { parseAllDocuments } from "yaml";
 import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
 import { isLineStart } from "./line-start.ts";
+import type { LogLine } from "./log-line.ts";
 import { type ReadSigns, signsIn, signWords } from "./log-signs.ts";
 import type { ObjectFacts } from "./objects.ts";
 import { type Settings, settingWords } from "./settings.ts";
@@ -58,10 +59,9 @@ const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
 const dockerName = /\bk8s_[a-z0-9.-]{1,253}_([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_[0-9a-f-]{36}_\d/;
 const describedField = /^(Name|Namespace|Selector|Endpoints):\s*(.*)$/;
 const etcdWord = "/registry/pods/";
-const kubectlWord = "kubectl";
 
 /** Whatever a line has to contain for one of the readers. */
-export const knownWords = new WordFinder([...signWords, ...settingWords, etcdWord, kubectlWord]);
+export const knownWords = new WordFinder([...signWords, ...settingWords, etcdWord]);
 
 const namespaceFlag = /kubectl\b.*?\s(?:-n|--namespace)[ =]([a-z0-9-]+)/;
 
@@ -69,6 +69,8 @@ export class TextReader {
   readonly #facts: TextFacts;
   readonly #source: string;
   readonly #program: string | undefined;
+  /** That the name of the text contains. */
+  readonly #sourceProgram: string | undefined;
   #line = 0;
   #block: Block | undefined;
   #table: Table | undefined;
@@ -83,6 +85,7 @@ export class TextReader {
     this.#facts = facts;
     this.#source = source;
     this.#program = program;
+    this.#sourceProgram = programs.exec(source)?.[0];
   }
 
   /** A line of it belongs to the object, whatever it looks like. */
@@ -104,7 +107,9 @@ export class TextReader {
       return;
     }
     this.#facts.settings.readProse(text, place, words);
-    if (words.includes(kubectlWord)) this.#namespace = namespaceFlag.exec(text)?.[1] ?? this.#namespace;
+    if (text.includes("kubectl")) {
+      this.#namespace = namespaceFlag.exec(text)?.[1] ?? this.#namespace;
+    }
     if (this.#readDescription(text, place) || this.#readTable(text, place)) return;
     if (this.#readName(text, place, words)) return;
     this.#startBlock(text, place);
@@ -127,9 +132,10 @@ export class TextReader {
     }
     const { line, signs } = read;
     const begunAt = own === undefined ? (this.#wrapped?.place ?? place) : place;
-    const program = this.#program ?? programOf(line.program, line.caller, this.#source);
-    for (const sign of signs) {
-      this.#facts.signs.add({ ...sign, place: begunAt, atMs: line.atMs, program });
+    const program = this.#program ?? programOf(line, this.#sourceProgram);
+    const { atMs } = line;
+    for (const { name, subject, ms, detail, times } of signs) {
+      this.#facts.signs.add({ name, subject, ms, detail, times, place: begunAt, atMs, program });
     }
     this.#wrapped = undefined;
     this.#facts.settings.read(text, place, words);
@@ -238,9 +244,7 @@ export class TextReader {
 
   #readName(text: string, place: Place, words: readonly string[]): boolean {
     const { objects } = this.#facts;
-    const [, namespace, name] = words.includes(etcdWord)
-      ? (etcdKey.exec(text.trim()) ?? [])
-      : [];
+    const [, namespace, name] = words.includes(etcdWord) ? (etcdKey.exec(text.trim()) ?? []) : [];
     if (namespace !== undefined && name !== undefined) {
       objects.addPodRow({ namespace, name, place });
       return true;
@@ -360,16 +364,8 @@ const programs =
   /kube-apiserver|kube-controller-manager|kube-scheduler|kube-proxy|kubelet|etcd|[\w-]*ingress[\w-]*/;
 
 /** By what a layer names, by the Go file, or by the name of the text. */
-function programOf(
-  named: string | undefined,
-  caller: string | undefined,
-  source: string,
-): string | undefined {
-  const known = named === undefined ? undefined : programs.exec(named)?.[0];
-  return (
-    known ??
-    programOfFile[(caller ?? "").split(":")[0] ?? ""] ??
-    programs.exec(source)?.[0] ??
-    named
-  );
+function programOf({ program, caller }: LogLine, ofSource: string | undefined): string | undefined {
+  const known = program === undefined ? undefined : programs.exec(program)?.[0];
+  const file = (caller ?? "").split(":")[0] ?? "";
+  return known ?? programOfFile[file] ?? ofSource ?? program;
 }

@@ -16,11 +16,6 @@ interface Candidate {
   readonly index: number;
 }
 
-interface Place {
-  readonly from: number;
-  readonly candidates: readonly Candidate[];
-}
-
 const none: readonly string[] = [];
 
 export class WordFinder {
@@ -29,7 +24,7 @@ export class WordFinder {
   /** By block: how far the end of the window may move; 0 at the end of a word's window. */
   readonly #steps: Uint8Array;
   /** By block: the words whose window ends with it. */
-  readonly #candidates = new Map<number, readonly Candidate[]>();
+  readonly #candidates: Candidate[][] = Array.from({ length: tableSize }, () => []);
 
   /** Each word has at least `blockLength` bytes; long ones make it fast. */
   constructor(words: Iterable<string>) {
@@ -45,8 +40,7 @@ export class WordFinder {
         const block = blockAt(bytes, end - 1);
         this.#steps[block] = Math.min(this.#steps[block] ?? 0, window - end);
       }
-      const last = blockAt(bytes, window - 1);
-      this.#candidates.set(last, [...(this.#candidates.get(last) ?? []), candidate]);
+      this.#candidates[blockAt(bytes, window - 1)]?.push(candidate);
     }
   }
 
@@ -54,9 +48,13 @@ export class WordFinder {
   find(text: string): readonly string[] {
     const bytes = Buffer.from(text);
     const found = new Set<Candidate>();
-    let place = this.#next(bytes, 0, bytes.length);
-    for (; place !== undefined; place = this.#next(bytes, place.from + 1, bytes.length)) {
-      for (const candidate of place.candidates) found.add(candidate);
+    for (let from = 0; ; ) {
+      const start = this.#next(bytes, from, bytes.length);
+      if (start < 0) break;
+      for (const candidate of this.#candidatesAt(bytes, start)) {
+        if (isAt(bytes, candidate.bytes, start, bytes.length)) found.add(candidate);
+      }
+      from = start + 1;
     }
     if (found.size === 0) return none;
     return [...found].sort((a, b) => a.index - b.index).map(({ word }) => word);
@@ -64,39 +62,43 @@ export class WordFinder {
 
   /** Whether there is any word in a part of the bytes. */
   isIn(bytes: Uint8Array, from: number, to: number): boolean {
-    return this.#next(bytes, from, to) !== undefined;
+    return this.#next(bytes, from, to) >= 0;
   }
 
-  /** The first place at which words begin. */
-  #next(bytes: Uint8Array, from: number, to: number): Place | undefined {
+  /** The first place at which a word begins; -1 when there is none. */
+  #next(bytes: Uint8Array, from: number, to: number): number {
     const steps = this.#steps;
     const ahead = this.#window - 1;
     for (let end = from + ahead; end < to; ) {
-      const block = blockAt(bytes, end);
-      const step = steps[block] ?? 1;
+      const step = steps[blockAt(bytes, end)] as number;
       if (step > 0) {
         end += step;
         continue;
       }
       const start = end - ahead;
-      const candidates = (this.#candidates.get(block) ?? []).filter(
-        (one) => start + one.bytes.length <= to && isAt(bytes, one.bytes, start),
-      );
-      if (candidates.length > 0) return { from: start, candidates };
+      const candidates = this.#candidatesAt(bytes, start);
+      for (let index = 0; index < candidates.length; index += 1) {
+        if (isAt(bytes, (candidates[index] as Candidate).bytes, start, to)) return start;
+      }
       end += 1;
     }
-    return undefined;
+    return -1;
+  }
+
+  #candidatesAt(bytes: Uint8Array, start: number): readonly Candidate[] {
+    return this.#candidates[blockAt(bytes, start + this.#window - 1)] ?? [];
   }
 }
 
 /** Of the bytes that end at this place. */
 function blockAt(bytes: Uint8Array, end: number): number {
-  const mixed =
-    ((bytes[end - 2] ?? 0) << 9) ^ ((bytes[end - 1] ?? 0) << 4) ^ (bytes[end] ?? 0);
-  return mixed & (tableSize - 1);
+  const first = bytes[end - 2] as number;
+  const second = bytes[end - 1] as number;
+  return ((first << 9) ^ (second << 4) ^ (bytes[end] as number)) & (tableSize - 1);
 }
 
-function isAt(bytes: Uint8Array, word: Uint8Array, start: number): boolean {
+function isAt(bytes: Uint8Array, word: Uint8Array, start: number, to: number): boolean {
+  if (start + word.length > to) return false;
   for (let index = 0; index < word.length; index += 1) {
     if (bytes[start + index] !== word[index]) return false;
   }
