@@ -2,7 +2,7 @@
 // answers with the most memory that it had.
 
 import { diagnose } from "../src/doctor/diagnose.ts";
-import { noFacts } from "../src/doctor/evidence/evidence.ts";
+import { evidenceIn, noFacts } from "../src/doctor/evidence/evidence.ts";
 import { emptySummary, readStream } from "../src/doctor/evidence/read-paths.ts";
 import type { Environment } from "../src/environment/environment.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
@@ -16,14 +16,14 @@ const pieceBytes = 1_000_000;
 const linesPerPiece = 10_000;
 
 export async function readLog(
-  files: Environment["files"],
+  { files, log }: Pick<Environment, "files" | "log">,
   pieces: Iterable<Buffer>,
 ): Promise<number> {
   const facts = noFacts();
   const { signal } = new AbortController();
   const summary = emptySummary();
-  await readStream({ files, facts, signal }, chunks(pieces), { name: "bench.log", summary });
-  return diagnose({ ...facts, metrics: [], journeys: undefined }).findings.length;
+  await readStream({ files, log, facts, signal }, chunks(pieces), { name: "bench.log", summary });
+  return diagnose(evidenceIn(facts)).findings.length;
 }
 
 async function* chunks(pieces: Iterable<Buffer>): AsyncGenerator<Uint8Array> {
@@ -44,9 +44,9 @@ function* stream(megabytes: number): Generator<Buffer> {
 
 if (process.send !== undefined) {
   const { megabytes } = JSON.parse(process.argv[2] ?? "{}") as { megabytes: number };
-  const { files } = nodeEnvironment({ log: { level: () => "error" } });
+  const environment = nodeEnvironment({ log: { level: () => "error" } });
   process.on("message", () => {
-    void readLog(files, stream(megabytes)).then(() => {
+    void readLog(environment, stream(megabytes)).then(() => {
       process.send?.({ peakMegabytes: (process.resourceUsage().maxRSS * 1024) / 1e6 });
     });
   });

@@ -62,7 +62,7 @@ async function measure(
   for (let turn = 1; turn <= turns; turn += 1) {
     progress(`${kind} log of ${megabytes} MB, turn ${turn} of ${turns}`);
     times.reference.push(await secondsOf(() => splitOnly(log)));
-    times.doctor.push(await secondsOf(() => readLog(environment.files, [log])));
+    times.doctor.push(await secondsOf(() => readLog(environment, [log])));
   }
   const speed = (seconds: readonly number[]): number => log.length / megabyte / median(seconds);
   return { doctor: speed(times.doctor), reference: speed(times.reference) };

@@ -5,9 +5,8 @@ import type { User } from "../apiserver/http/authentication.ts";
 import { firstRevision, MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import type { Storage, StorageEvent } from "../apiserver/storage/storage.ts";
 import { Klog } from "../components/klog.ts";
-import type { ClusterOptions, ClusterServer } from "./cluster.ts";
+import type { ClusterOptions, ClusterServer, ServerSurroundings } from "./cluster.ts";
 import { type ServerPlan, startServer } from "./cluster-server.ts";
-import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { controlPlaneNode } from "./controllers/kube-controllers.ts";
 import {
   type KubernetesServiceFlags,
@@ -30,9 +29,7 @@ const componentUsers: readonly User[] = [
 /** All of them, or none when one cannot listen. */
 export async function startServers(
   options: ClusterOptions,
-  podLogs: ComponentLogs,
-  peers: PeerAddresses,
-  tokens: Map<string, User>,
+  { podLogs, podListensAt, peers, tokens }: ServerSurroundings,
 ): Promise<readonly ClusterServer[]> {
   const { name, environmentOf, recorder } = options;
   const { clock, random } = environmentOf(name);
@@ -54,6 +51,7 @@ export async function startServers(
         storage,
         tokens,
         podLogs,
+        podListensAt,
         klog,
         peers,
         ...(recorder === undefined ? {} : { audit, isolatedReaders: recorder.isolatedReaders }),

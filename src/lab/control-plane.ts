@@ -72,6 +72,16 @@ export class ControlPlane {
     return this.#managers[0]?.metricsUrl;
   }
 
+  /** `host:port` of the metrics of a controller manager, by its pod. */
+  listensAt(pod: { readonly namespace: string; readonly name: string }): string | undefined {
+    const index = this.#managers.findIndex((_, machine) => {
+      const { namespace, name } = componentPodName(controllerManager, nodeNameOf(machine));
+      return namespace === pod.namespace && name === pod.name;
+    });
+    const url = this.#managers[index]?.metricsUrl;
+    return url === undefined ? undefined : new URL(url).host;
+  }
+
   /** The controller managers, for those who end one of them. */
   get managers(): readonly ControllersProcess[] {
     return this.#managers;

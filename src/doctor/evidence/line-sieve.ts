@@ -39,7 +39,8 @@ export class LineSieve {
     this.#keepPassed();
     if (from === bytes.length) return;
     this.#hasRest = true;
-    for (const _ of this.#rest.push(bytes.subarray(from))) throw new Error("a rest has no line end");
+    for (const _ of this.#rest.push(bytes.subarray(from)))
+      throw new Error("a rest has no line end");
   }
 
   /** The stream is over: the rest is the last line. */

@@ -81,12 +81,16 @@ function ghosts({ objects, signs }: Evidence): readonly Ghost[] {
       })),
     );
   const elected = signs.get("leader-elected")?.topSubjects(20) ?? [];
+  // A log also names earlier leaders. A lock that a pod of the same kind holds now settles it.
+  const isSettled = (namespace: string, pod: string): boolean =>
+    objects.leaders.some(({ holder }) => {
+      const key = `${namespace}/${podOf(holder)}`;
+      return objects.pods.has(key) && isSibling(key, namespace, pod);
+    });
   const fromLogs = elected.flatMap((holder) =>
-    absentFrom("", podOf(holder)).map((namespace) => ({
-      holder: podOf(holder),
-      namespace,
-      lock: undefined,
-    })),
+    absentFrom("", podOf(holder))
+      .filter((namespace) => !isSettled(namespace, podOf(holder)))
+      .map((namespace) => ({ holder: podOf(holder), namespace, lock: undefined })),
   );
   return [...fromRecords, ...fromLogs];
 }

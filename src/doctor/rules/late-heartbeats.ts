@@ -2,6 +2,7 @@
 // all pods of the node as not ready, so their endpoints leave, and come back seconds later.
 
 import { durationText } from "../../environment/duration-text.ts";
+import { parseGoDuration } from "../../environment/go-duration.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { Heartbeats } from "../evidence/observations.ts";
@@ -73,8 +74,9 @@ export const lateHeartbeats: Cause = {
 };
 
 function currentGraceMs({ settings }: Evidence): number {
-  const flag = /^(\d+)s$/.exec(settings.flag("node-monitor-grace-period")?.value ?? "")?.[1];
-  if (flag !== undefined) return Number(flag) * 1000;
+  const flag = settings.flag("node-monitor-grace-period")?.value;
+  const givenMs = flag === undefined ? undefined : parseGoDuration(flag);
+  if (givenMs !== undefined) return givenMs;
   const version = settings.version?.value;
   const isNew = version !== undefined && versionParts(version).minor >= longerGraceMinor;
   return isNew ? graceMs.since : graceMs.before;

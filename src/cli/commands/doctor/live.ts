@@ -1,7 +1,7 @@
 // The live part of `lockstep doctor`: examines one cluster within the rate, shows the cost before and
 // the progress meanwhile, and saves what was read if a folder is given.
 import { visible } from "../../../decide/routing/shown-text.ts";
-import type { TextFacts } from "../../../doctor/evidence/text-reader.ts";
+import type { Facts } from "../../../doctor/evidence/evidence.ts";
 import { type ApiCost, examineCluster } from "../../../doctor/live/examine-cluster.ts";
 import { Gathered } from "../../../doctor/live/gathered.ts";
 import { LiveReader } from "../../../doctor/live/live-reader.ts";
@@ -21,6 +21,8 @@ export interface LiveSummary {
   readonly cluster: string;
   readonly requests: number;
   readonly samples: number;
+  /** Ended early by the user. */
+  readonly isInterrupted: boolean;
   /** Of logs, flags and Events. */
   readonly lines: number;
   /** What could not be examined, each as a sentence. */
@@ -35,7 +37,7 @@ const defaultMaxQps = 10;
 export async function examineLive(
   { environment, terminal, stop }: CommandContext,
   { cluster, client }: ObservedCluster,
-  facts: TextFacts,
+  facts: Facts,
   flags: DoctorFlags,
 ): Promise<LiveSummary> {
   const { clock, timers, files } = environment;
@@ -62,12 +64,12 @@ export async function examineLive(
     terminal.writeError(`${lines.join("\n")}\n`);
   };
   try {
-    const samples = await asUsage([FilesError], () =>
+    const examined = await asUsage([FilesError], () =>
       examineCluster({
+        ...environment,
+        cluster,
         reader,
         gathered,
-        clock,
-        timers,
         signal: stop,
         forMs,
         maxQps,
@@ -77,7 +79,8 @@ export async function examineLive(
       }),
     );
     const { requests, problems, answers } = reader;
-    return { cluster, requests, samples, lines: gathered.lines, problems, isObserved: answers > 0 };
+    const { lines } = gathered;
+    return { cluster, requests, ...examined, lines, problems, isObserved: answers > 0 };
   } finally {
     progress.clear();
   }
