@@ -8,12 +8,18 @@ import { knownWords, type TextReader } from "./text-reader.ts";
 /** Lines are cut here: the values that signs need stand before it. */
 const lineBytesMax = 65_536;
 
+/** An object is at most 1.5 MB in etcd, and an audit event has it twice. */
+const jsonBytesMax = 4_194_304;
+
 const newline = 0x0a;
+const [quote, space, brace, zero, four, five, nine] = [
+  0x22, 0x20, 0x7b, 0x30, 0x34, 0x35, 0x39,
+] as const;
 
 export class LineSieve {
   readonly #reader: TextReader;
   /** Holds the part of a line that ended no chunk yet. */
-  readonly #rest = new LineSplitter({ bytesMax: lineBytesMax });
+  readonly #rest = new LineSplitter({ bytesMax: jsonBytesMax });
   #hasRest = false;
   /** The last line, if it was passed over. */
   #passed: { readonly bytes: Buffer; from: number; to: number } | undefined;
@@ -81,9 +87,26 @@ export class LineSieve {
 }
 
 function isSilent(bytes: Buffer, from: number, to: number): boolean {
-  return isPlainStart(bytes, from, to) && !knownWords.isIn(bytes, from, to);
+  if (!isPlainStart(bytes, from, to) || knownWords.isIn(bytes, from, to)) return false;
+  return !isDigit(bytes[from]) || !hasErrorStatus(bytes, from, to);
 }
 
+/** `" 502 `: an access log whose lines begin with an address has it behind the request. */
+function hasErrorStatus(bytes: Buffer, from: number, to: number): boolean {
+  for (let at = bytes.indexOf(quote, from); at >= 0 && at < to; at = bytes.indexOf(quote, at + 1)) {
+    if (bytes[at + 1] !== space) continue;
+    const status = bytes[at + 2];
+    if ((status === four || status === five) && isDigit(bytes[at + 3])) return true;
+  }
+  return false;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= zero && byte <= nine;
+}
+
+/** Lines of JSON may be longer: an audit log has whole objects in them. */
 function textOf(bytes: Buffer, from: number, to: number): string {
-  return bytes.toString("utf8", from, Math.min(to, from + lineBytesMax));
+  const bytesMax = bytes[from] === brace ? jsonBytesMax : lineBytesMax;
+  return bytes.toString("utf8", from, Math.min(to, from + bytesMax));
 }

@@ -2,11 +2,13 @@
 // JSON, tables of kubectl, keys of etcd, flags, versions. A text may mix them, as an issue or a chat
 // does. Nothing is an error: a line that says nothing is counted, and memory is bounded.
 import { parseAllDocuments } from "yaml";
+import { AccessLogParser } from "../../access-log/access-log-parser.ts";
 import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
 import { isLineStart } from "./line-start.ts";
-import type { LogLine } from "./log-line.ts";
-import { type ReadSigns, signsIn, signWords } from "./log-signs.ts";
+import { type LogLine, unknownYear } from "./log-line.ts";
+import { type LogSign, type ReadSigns, signsIn, signWords } from "./log-signs.ts";
 import type { ObjectFacts } from "./objects.ts";
+import type { RequestLog } from "./request-log.ts";
 import { type Settings, settingWords } from "./settings.ts";
 import type { Place, SignLog } from "./sign-log.ts";
 import { WordFinder } from "./word-finder.ts";
@@ -15,11 +17,15 @@ export interface TextFacts {
   readonly signs: SignLog;
   readonly objects: ObjectFacts;
   readonly settings: Settings;
+  readonly requests: RequestLog;
 }
 
 /** A line that a chat or a terminal has wrapped goes on for a few lines. */
 const wrappedLinesMax = 8;
 const wrappedCharsMax = 4_096;
+
+/** The values that signs need stand before it. */
+const lineCharsMax = 65_536;
 
 /** Items of a YAML list are read one by one; a JSON list is one block, here of some 10,000 pods. */
 const blockCharsMax = 67_108_864;
@@ -59,9 +65,30 @@ const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
 const dockerName = /\bk8s_[a-z0-9.-]{1,253}_([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_[0-9a-f-]{36}_\d/;
 const describedField = /^(Name|Namespace|Selector|Endpoints):\s*(.*)$/;
 const etcdWord = "/registry/pods/";
+const auditWord = "audit.k8s.io/";
+
+/** A request in JSON that failed, by the names that nginx, Envoy and Traefik give its status. */
+const failedWords: readonly string[] = [
+  'status":50',
+  'status":"50',
+  'status": 50',
+  'status": "50',
+  'Status":50',
+  '_code":50',
+  '_code":"50',
+];
 
 /** Whatever a line has to contain for one of the readers. */
-export const knownWords = new WordFinder([...signWords, ...settingWords, etcdWord]);
+export const knownWords = new WordFinder([
+  ...signWords,
+  ...settingWords,
+  etcdWord,
+  auditWord,
+  ...failedWords,
+]);
+
+/** nginx, Traefik and Envoy in their text forms: the client, where it stands first, and the status. */
+const failedRequest = /^(?:(\d{1,3}(?:\.\d{1,3}){3}) - |\[\d{4}-\d\d-\d\dT).{0,4096}?" ([45]\d\d) /;
 
 const namespaceFlag = /kubectl\b.*?\s(?:-n|--namespace)[ =]([a-z0-9-]+)/;
 
@@ -72,6 +99,7 @@ export class TextReader {
   /** That the name of the text contains. */
   readonly #sourceProgram: string | undefined;
   #line = 0;
+  readonly #accessLog = new AccessLogParser();
   #block: Block | undefined;
   #table: Table | undefined;
   #description: Description | undefined;
@@ -95,12 +123,15 @@ export class TextReader {
 
   push(raw: string, line = this.#line + 1): void {
     this.#line = line;
-    const text = unquoted(raw);
+    const whole = unquoted(raw);
     const place = { source: this.#source, line };
-    if (this.#block !== undefined && this.#continueBlock(text)) return;
+    if (this.#block !== undefined && this.#continueBlock(whole)) return;
+    const text = whole.length > lineCharsMax ? whole.slice(0, lineCharsMax) : whole;
     const words = knownWords.find(text);
+    if (words.includes(auditWord) && this.#readAudit(whole, place)) return;
     const isStart = isLineStart(text);
     if (this.#readSign({ text, place, words, isStart })) return;
+    if (this.#readRequest(text, place, words)) return;
     if (isStart) {
       this.#facts.settings.read(text, place, words);
       this.#table = undefined;
@@ -134,12 +165,21 @@ export class TextReader {
     const begunAt = own === undefined ? (this.#wrapped?.place ?? place) : place;
     const program = this.#program ?? programOf(line, this.#sourceProgram);
     const { atMs } = line;
+    this.#noteFailures(signs, atMs, begunAt);
     for (const { name, subject, ms, detail, times } of signs) {
       this.#facts.signs.add({ name, subject, ms, detail, times, place: begunAt, atMs, program });
     }
     this.#wrapped = undefined;
     this.#facts.settings.read(text, place, words);
     return true;
+  }
+
+  #noteFailures(signs: readonly LogSign[], atMs: number | undefined, place: Place): void {
+    for (const { name, subject } of signs) {
+      if (name !== "upstream-refused" && name !== "upstream-timeout") continue;
+      const hasYear = atMs !== undefined && atMs >= Date.UTC(unknownYear + 1, 0);
+      this.#facts.requests.addFailure(hostOf(subject), hasYear ? atMs : undefined, place);
+    }
   }
 
   /** Of a line whose start was on the lines before. */
@@ -164,6 +204,32 @@ export class TextReader {
     }
     wrapped.text += ` ${text.trim()}`;
     wrapped.lines += 1;
+  }
+
+  // ---- audit and access logs ----
+
+  #readAudit(text: string, place: Place): boolean {
+    const start = text.indexOf("{");
+    const value = start < 0 ? undefined : jsonValues([text.slice(start)])[0];
+    if (value === undefined) return false;
+    this.#facts.objects.add(value, place);
+    return true;
+  }
+
+  /** Only failed requests are read; the others say nothing here. */
+  #readRequest(text: string, place: Place, words: readonly string[]): boolean {
+    const isJson = words.some((word) => failedWords.includes(word));
+    const [, client, status = ""] = isJson ? [] : (failedRequest.exec(text) ?? []);
+    if (!isJson && status === "") return false;
+    if (status.startsWith("4")) {
+      if (client !== undefined) this.#facts.requests.addClientError(client, place);
+      return true;
+    }
+    const line = { number: place.line, text, isCut: false };
+    const entry = this.#accessLog.read(line);
+    if (entry === undefined) return false;
+    this.#facts.requests.add(entry, place);
+    return true;
   }
 
   // ---- tables and names ----
@@ -293,6 +359,11 @@ export class TextReader {
       this.#facts.objects.add(value, block.place);
     }
   }
+}
+
+/** `10.0.0.1:80`, `[fd00::1]:80`. */
+function hostOf(address: string): string {
+  return address.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
 }
 
 /** `app=web,tier=front`; undefined for text that is no list of labels. */
