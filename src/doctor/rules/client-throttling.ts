@@ -146,7 +146,7 @@ function isLimitBinding(limiter: LimiterWindow, queue: QueueWindow): boolean {
 
 /** Those that were taken say how long they had waited; those behind will wait for the whole queue. */
 function queueDelayMs({ depth, rate, meanQueueSeconds }: QueueWindow): number {
-  return Math.max(meanQueueSeconds, depth / rate) * 1000;
+  return Math.max(meanQueueSeconds, Number.isNaN(rate) ? 0 : depth / rate) * 1000;
 }
 
 function limiterText(limiter: LimiterWindow, queue: QueueWindow): string {
@@ -161,10 +161,11 @@ function limiterText(limiter: LimiterWindow, queue: QueueWindow): string {
     ? `a request waits ${wait} for the client's limit${server}`
     : `a sync takes ${work}${server}: ${wait} of it are a wait inside the client, which this ` +
       "version does not measure";
-  return (
-    `${waiting}; ${figure(busy)} workers are busy at ${figure(queue.rate)} syncs/s of ${work} each ` +
-    `(${limiter.metric}, ${queue.metrics.work})`
-  );
+  // Pages without a time have no rate.
+  const workers = Number.isNaN(queue.rate)
+    ? ""
+    : `; ${figure(busy)} workers are busy at ${figure(queue.rate)} syncs/s of ${work} each`;
+  return `${waiting}${workers} (${limiter.metric}, ${queue.metrics.work})`;
 }
 
 function queueText(queue: QueueWindow): string {
