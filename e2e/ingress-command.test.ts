@@ -206,7 +206,9 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       return left.pods > left.standing;
     });
     expect(await shadow.terminate()).toBe(0);
-    expect(shadow.written).toMatch(/^Compared for [\d.]+ m?s: .+\n {2}removed pods still in slices/);
+    expect(shadow.written).toMatch(
+      /^Compared for [\d.]+ m?s: .+\n {2}removed pods still in slices/,
+    );
     expect(await world.environment.files.list(shadow.prefix)).toEqual([]);
     await world.released("1");
   });
