@@ -25,7 +25,7 @@ import { neverEmpty } from "./rules/never-empty.ts";
 import { noMassRemoval } from "./rules/no-mass-removal.ts";
 import { unreachableCluster } from "./rules/unreachable-cluster.ts";
 import { followsSlices, type ServiceSettings, serviceSettings } from "./service-settings.ts";
-import { clusterPriority, saidToStandIn, shared } from "./spread.ts";
+import { clusterPriority, markStandIns, shared } from "./spread.ts";
 import type { TruthPolicy } from "./truth-policy.ts";
 import type { TruthRule } from "./verdict.ts";
 
@@ -62,7 +62,7 @@ export function truth(
   judged.sort((one, other) => compareEndpoints(one.endpoint, other.endpoint));
   const guarded = neverEmpty(judged.map(({ endpoint }) => endpoint));
   return {
-    endpoints: saidToStandIn(shared(guarded, settings)),
+    endpoints: markStandIns(shared(guarded, settings)),
     problems: [...problemsOf(snapshot, port, policy), ...settings.problems],
     probeRequests: judged.flatMap(({ doubt }) => doubt ?? noDoubts),
   };

@@ -226,13 +226,13 @@ export function logNotes(file: string, blamed: BlamedLog): readonly string[] {
     notes.push(
       `${file}: ${counted(withoutEndpoints, "request")} without the endpoints that were tried; add ` +
         "$upstream_addr, $upstream_status and $upstream_response_time to the proxy's log_format, or " +
-        "say with --log-format where in the lines they are.",
+        "describe the lines with --log-format.",
     );
   }
   if (inDoubt.withoutDuration > 0) {
     notes.push(
-      `${file}: it does not say how long ${counted(inDoubt.withoutDuration, "request")} took. Each ` +
-        "counts as sent when it was over, and no verdict on it is certain; add $request_time and " +
+      `${file}: no duration for ${counted(inDoubt.withoutDuration, "request")}. The end of a request ` +
+        "counts as its start, so no verdict on it is certain. Add $request_time and " +
         "$upstream_response_time to the proxy's log_format.",
     );
   }
