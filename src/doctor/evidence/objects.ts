@@ -142,6 +142,13 @@ export class ObjectFacts {
     }
   }
 
+  /** `Ready`, `NotReady,SchedulingDisabled`. */
+  addNodeRow(name: string, status: string, place: Place): void {
+    if (this.nodes.has(name)) return;
+    const ready = status.startsWith("Ready") ? "True" : "False";
+    keep(this.nodes, name, { name, ready, reason: undefined, place });
+  }
+
   /** A service as `kubectl describe` shows it. */
   addDescribedService(described: DescribedService): void {
     const { namespace, name, selector, ready, place } = described;

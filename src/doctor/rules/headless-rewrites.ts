@@ -8,6 +8,7 @@ import type { Evidence } from "../evidence/evidence.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
+import { idleWriters } from "./no-op-writes.ts";
 
 /** First patch release with the correction (PR 94112); 1.16 was never corrected. */
 const fixedPatch: Readonly<Record<number, number>> = {
@@ -25,6 +26,10 @@ const writesMin = 200;
 /** A rollout writes the same services again and again. */
 const onceEach = 0.8;
 
+/** With and without service accounts of their own. */
+const controllers =
+  /^system:(?:serviceaccount:kube-system:endpoint-controller|kube-controller-manager)$/;
+
 const defaults = { qps: 20, burst: 30 } as const;
 
 export const headlessRewrites: Cause = {
@@ -34,13 +39,13 @@ export const headlessRewrites: Cause = {
     "service at each resync, although nothing changed. Real changes wait behind these " +
     "writes.",
   hop: "published",
-  explains: ["client-throttling", "dead-endpoints"],
+  explains: ["client-throttling", "endpoint-backlog", "no-op-writes", "dead-endpoints"],
 
   signs(evidence) {
     const affected = versionSign(evidence);
     // A corrected version rules it out; no version leaves it open.
     if (affected?.weight === "against") return [affected];
-    const seen = [...labels(evidence), ...writes(evidence)];
+    const seen = [...labels(evidence), ...writes(evidence), ...audited(evidence)];
     return affected === undefined || seen.length === 0 ? seen : [affected, ...seen];
   },
 
@@ -121,6 +126,19 @@ function writes(evidence: Evidence): readonly Sign[] {
   const isOnceEach = group.subjects.size > onceEach * group.count;
   const isProof = isOnceEach && versionSign(evidence)?.weight === "support";
   return [{ weight: isProof ? "proof" : "support", source: "logs", lines: [group.evidence(text)] }];
+}
+
+/** The controller's own writes in the audit log, which changed nothing. */
+function audited(evidence: Evidence): readonly Sign[] {
+  const writer = idleWriters(evidence).find(
+    ({ user, resources }) => controllers.test(user) && resources.has("endpoints"),
+  );
+  if (writer === undefined) return [];
+  const { noOps, noOpObjects, user, place } = writer;
+  const text = `${noOps} writes of ${noOpObjects.size} Endpoints by ${user} changed nothing`;
+  const lines = [{ text, source: placeText(place) }];
+  const isProof = versionSign(evidence)?.weight === "support";
+  return [{ weight: isProof ? "proof" : "support", source: "logs", lines }];
 }
 
 function headlessCount({ objects, signs }: Evidence): number {
