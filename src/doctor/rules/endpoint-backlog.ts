@@ -59,7 +59,10 @@ export const endpointBacklog: Cause = {
   conclude(evidence) {
     const trigger = triggerOf(evidence);
     const longest = Math.max(0, ...waves(evidence).map(({ toMs, fromMs }) => toMs - fromMs));
-    const delayMs = Math.max(longest, ...queues(evidence).map(({ queue }) => queueDelayMs(queue)));
+    const delayMs = Math.max(
+      longest,
+      ...lateQueues(evidence).map(({ queue }) => queueDelayMs(queue)),
+    );
     const services = Math.max(0, ...waves(evidence).map(({ writes }) => writes));
     const qps = services === 0 ? 300 : Math.max(50, Math.ceil(services / 100) * 10);
     return {
@@ -152,7 +155,8 @@ interface LateQueue {
   readonly queue: QueueWindow;
 }
 
-function queues({ metrics }: Evidence): readonly LateQueue[] {
+/** Queues of the endpoint controllers in which a change waits. */
+export function lateQueues({ metrics }: Evidence): readonly LateQueue[] {
   return metrics.flatMap(({ component, source, pages }) => {
     const [earlier, later] = [pages[0], pages.at(-1)];
     if (component !== "kube-controller-manager" || earlier === undefined || later === undefined) {
@@ -167,7 +171,7 @@ function queues({ metrics }: Evidence): readonly LateQueue[] {
 }
 
 function queueSigns(evidence: Evidence): readonly Sign[] {
-  return queues(evidence).map(({ source, queue }) => {
+  return lateQueues(evidence).map(({ source, queue }) => {
     const copies = queue.name.endsWith("mirroring")
       ? ": copies of Endpoints without a selector wait"
       : "";

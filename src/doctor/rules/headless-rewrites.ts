@@ -5,9 +5,11 @@
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import { publishedLag } from "../evidence/published-lag.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
+import { lateQueues } from "./endpoint-backlog.ts";
 import { idleWriters } from "./no-op-writes.ts";
 
 /** First patch release with the correction (PR 94112); 1.16 was never corrected. */
@@ -29,6 +31,9 @@ const onceEach = 0.8;
 /** With and without service accounts of their own. */
 const controllers =
   /^system:(?:serviceaccount:kube-system:endpoint-controller|kube-controller-manager)$/;
+
+/** Quiet controllers publish within milliseconds. */
+const lateMs = 1_000;
 
 const defaults = { qps: 20, burst: 30 } as const;
 
@@ -58,14 +63,15 @@ export const headlessRewrites: Cause = {
       services === 0
         ? ""
         : ` With ${services} headless services and ${qps} requests/s one resync takes ${durationText(drainMs)}.`;
+    const isActive = isUnderWay(evidence);
+    const cause = isActive
+      ? "Each informer resync (every 12 to 24 h) rewrites the Endpoints of every headless service " +
+        `although nothing changed, and real changes wait behind these writes.${drain}`
+      : "The next informer resync will rewrite the Endpoints of every headless service although nothing " +
+        `changed, ${nextText(evidence)}; real changes will wait behind these writes.${drain}`;
     return {
-      severity:
-        services > writesMin || evidence.signs.get("endpoints-written") !== undefined
-          ? "critical"
-          : "warning",
-      cause:
-        "Each informer resync (every 12 to 24 h) rewrites the Endpoints of every headless service " +
-        `although nothing changed, and real changes wait behind these writes.${drain}`,
+      severity: isActive ? "critical" : "warning",
+      cause,
       fix: {
         component: "kube-controller-manager",
         change: "upgrade to 1.17.13, 1.18.10, 1.19.3, 1.20.0 or newer",
@@ -81,6 +87,34 @@ export const headlessRewrites: Cause = {
     };
   },
 };
+
+/** Whether the effect was seen; otherwise it is still to come. */
+function isUnderWay(evidence: Evidence): boolean {
+  return (
+    evidence.signs.get("endpoints-written") !== undefined ||
+    evidence.signs.get("endpoints-throttled") !== undefined ||
+    audited(evidence).length > 0 ||
+    lateQueues(evidence).length > 0 ||
+    isPublishedLate(evidence)
+  );
+}
+
+function isPublishedLate({ journeys }: Evidence): boolean {
+  if (journeys === undefined) return false;
+  return (["leave", "join"] as const).some(
+    (direction) => (publishedLag(journeys, direction)?.medianMs ?? 0) >= lateMs,
+  );
+}
+
+/** The controller manager draws its period when it starts: 12 h, times 1 to 2. */
+function nextText({ signs }: Evidence): string {
+  const started = signs.get("controller-started")?.timesMs.at(-1);
+  if (started === undefined) return "12 to 24 h after the start of the controller manager";
+  const [from, to] = [12, 24].map((hours) =>
+    new Date(started + hours * 3_600_000).toISOString().slice(5, 16).replace("T", " "),
+  );
+  return `between ${from} and ${to} on the clock of the log`;
+}
 
 function versionSign({ settings }: Evidence): Sign | undefined {
   const version = settings.version;
