@@ -8,6 +8,7 @@ import { createService } from "../../src/lab/incidents/heartbeat-flap/late-nodes
 import { fillerObjects, flagsOf } from "../../src/lab/incidents/resync-storm/settings.ts";
 import type { Stage } from "../../src/lab/incidents/stage.ts";
 import { createFillerPod, createShop, fillerServices, releaseShop } from "../../src/lab/shop.ts";
+import { isThorough } from "../../src/simulation/seeds.ts";
 import {
   aboveInfo,
   type Examined,
@@ -202,13 +203,15 @@ test.each(rows)("$cause is named first, certainly, in $incident", async ({ cause
   expect(named(examined.offline)).toEqual(named(examined));
 });
 
-test.each(rows)("$cause is named first in a copy of $incident", async ({ cause, copy }) => {
+const thoroughly = test.runIf(isThorough(process.env));
+
+thoroughly.each(rows)("$cause is named first in a copy of $incident", async ({ cause, copy }) => {
   const examined = await copy();
   expect(named(examined)[0]).toMatch(new RegExp(`^critical ${cause} \\(certain`));
   expect(named(examined.offline)).toEqual(named(examined));
 });
 
-test.each(rows)("nothing is above info in $incident with its fix", async ({ fixed }) => {
+thoroughly.each(rows)("nothing is above info in $incident with its fix", async ({ fixed }) => {
   const examined = await fixed();
   expect(aboveInfo(examined)).toEqual([]);
   expect(aboveInfo(examined.offline)).toEqual([]);

@@ -18,6 +18,10 @@ export interface ChangesWatchOptions
 }
 
 export class ChangesWatch {
+  /** The form of the published endpoints is asked first, and the permissions on both forms. */
+  static readonly startRequests = 5;
+  /** Of three watches, to check that they are up to date. */
+  static readonly requestsPerMinute = 12;
   readonly #options: ChangesWatchOptions;
   readonly #collector = new ChangeCollector();
   readonly #tape: ObserverTape;

@@ -1,13 +1,17 @@
 import { expect, test } from "vitest";
 import {
   aboveInfo,
+  type Examined,
   examine,
   minuteMs,
   savedIn,
   serverAddressOf,
   withCluster,
 } from "../../../tests/doctor/examined-cluster.ts";
-import { type KubeClient, StatusError } from "../../kube/client/client.ts";
+import { lessened, objectsIn, type Right } from "../../../tests/rights/deployed-rights.ts";
+import { type KubeClient, parseJson, StatusError } from "../../kube/client/client.ts";
+import { HttpKubeClient } from "../../kube/client/http-client.ts";
+import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { createShop, releaseShop } from "../../lab/shop.ts";
 
 test.each(["1.9", "1.17.13", "1.33"] as const)(
@@ -91,4 +95,63 @@ test("it only reads, never Secrets, and keeps no data of ConfigMaps", async () =
   const isRead = (line: string): boolean =>
     line.startsWith("GET ") || line.endsWith("/selfsubjectaccessreviews");
   expect(requests.filter((line) => !isRead(line) || /secrets/i.test(line))).toEqual([]);
+});
+
+const account = "lockstep-doctor";
+
+/** The roles without a binding are bound where their comments say. */
+const bindings = ["logs", "metrics"].map((part) => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "RoleBinding",
+  metadata: { name: `${account}-${part}`, namespace: "kube-system" },
+  roleRef: {
+    apiGroup: "rbac.authorization.k8s.io",
+    kind: "ClusterRole",
+    name: `${account}-${part}`,
+  },
+  subjects: [{ kind: "ServiceAccount", name: account, namespace: "lockstep" }],
+}));
+
+function examineWithRights(without?: Right): Promise<Examined> {
+  const objects = [...objectsIn(["doctor"]).map((one) => lessened(one, without)), ...bindings];
+  return withCluster({ accessControl: true, objects }, async (cluster, client, stage) => {
+    await createShop(client);
+    await stage.sleep(minuteMs);
+    const answer = await client.request({
+      verb: "create",
+      method: "POST",
+      path: `/api/v1/namespaces/lockstep/serviceaccounts/${account}/token`,
+      body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+    });
+    const { status } = parseJson(answer) as { readonly status: { readonly token: string } };
+    const { server } = cluster.access;
+    const operator = stage.environmentOf("operator");
+    const access = fixedAccess({ name: "blue", server, token: status.token });
+    const limited = new HttpKubeClient({ ...operator, cluster: access, userAgent: "doctor" });
+    return examine(operator, limited, { forMs: 20_000 });
+  });
+}
+
+test("deploy/rbac/doctor.yaml has all permissions, and no more requests are sent than announced", async () => {
+  const { problems, facts, costs, requests } = await examineWithRights();
+  expect(problems).toEqual([]);
+  expect(facts.metrics.all.map(({ component }) => component)).toEqual([
+    "kube-apiserver",
+    "kube-controller-manager",
+  ]);
+  expect(facts.changes.evidence).toBeDefined();
+  expect(requests).toBeLessThanOrEqual(costs[0]?.total ?? 0);
+});
+
+test.each([
+  [
+    { role: account, resource: "pods", verb: "watch" },
+    "Missing permission: list/watch pods in blue. Effect: pod times are unknown; timing starts at the EndpointSlice, after the endpoint controller.",
+  ],
+  [
+    { role: `${account}-metrics`, resource: "pods/proxy", verb: "get" },
+    'pods/proxy: no permission. Grant "get" on pods/proxy; deploy/rbac/doctor.yaml has all permissions.',
+  ],
+])("without %j the report says so", async (without, problem) => {
+  expect((await examineWithRights(without)).problems).toEqual([problem]);
 });

@@ -25,13 +25,20 @@ export interface LiveOptions extends Pick<Environment, "clock" | "timers" | "ran
   readonly onProgress: (step: string, detail: string) => void;
 }
 
+/** Numbers of requests; all are upper bounds as far as the numbers of objects are known. */
 export interface ApiCost {
   /** Objects by resource; undefined where the server does not report the number. */
   readonly objects: ReadonlyMap<string, number | undefined>;
-  readonly listRequests: number;
-  readonly logRequestsMax: number;
-  readonly requestsPerSample: number;
+  readonly lists: number;
+  /** To list the watched objects once more, and to check that the watches are up to date. */
+  readonly watches: number;
+  readonly perSample: number;
   readonly sampleEveryMs: number;
+  /** Metrics pages, both times. */
+  readonly metrics: number;
+  readonly logs: number;
+  /** All of them, with those that were sent to count the objects. */
+  readonly total: number;
 }
 
 /** Replicas of one program; more of them show the same. */
@@ -45,6 +52,9 @@ const logQuery = "tailLines=5000&limitBytes=4194304";
 const repetitionsMax = 20;
 
 const pageObjects = 500;
+
+/** Endpoints stand for EndpointSlices, of which there are about as many. */
+const watchedResources = ["pods", "services", "endpoints"];
 
 export interface Examination {
   readonly samples: number;
@@ -78,7 +88,7 @@ async function examine(options: LiveOptions, progress: { samples: number }): Pro
   }
   if (reader.answers === 0) return;
   const sampler = new Sampler({ ...options, nodes: counts.get("nodes") ?? 0 });
-  options.onCost(costOf(counts, sampler));
+  options.onCost(costOf(options, counts, sampler));
   const components = await readLists(options, sampler);
   for (const { program, namespace, name, flags } of components) {
     if (flags.length === 0) continue;
@@ -90,20 +100,31 @@ async function examine(options: LiveOptions, progress: { samples: number }): Pro
   await observe(options, sampler, progress);
   await metrics.read();
   await readHolders(options, sampler);
+  await readStatuses(options);
   await readLogs(options, components);
 }
 
-function costOf(counts: ReadonlyMap<string, number | undefined>, sampler: Sampler): ApiCost {
-  const pages = [...counts.values()].map((count) =>
-    Math.max(1, Math.ceil((count ?? 1) / pageObjects)),
-  );
-  return {
-    objects: counts,
-    listRequests: pages.reduce((sum, count) => sum + count, 0),
-    logRequestsMax: podsOfProgramMax * programs,
-    requestsPerSample: sampler.requestsPerSample,
-    sampleEveryMs: sampler.everyMs,
-  };
+function costOf(
+  { reader, forMs }: LiveOptions,
+  counts: ReadonlyMap<string, number | undefined>,
+  sampler: Sampler,
+): ApiCost {
+  const pages = (resource: string): number =>
+    counts.has(resource) ? Math.max(1, Math.ceil((counts.get(resource) ?? 1) / pageObjects)) : 0;
+  const sum = (resources: Iterable<string>): number =>
+    [...resources].reduce((total, resource) => total + pages(resource), 0);
+  const lists = sum(counts.keys());
+  const minutes = Math.ceil(forMs / 60_000);
+  const watches =
+    ChangesWatch.startRequests + sum(watchedResources) + minutes * ChangesWatch.requestsPerMinute;
+  const { perSampleMax: perSample, everyMs: sampleEveryMs } = sampler;
+  const samples = Math.max(1, Math.floor(forMs / sampleEveryMs) + 1);
+  const metrics = 2 + 3 * podsOfProgramMax;
+  const logs = podsOfProgramMax * programs;
+  // Statuses of Ingresses and holders of locks are read once more at the end.
+  const last = pages("ingresses") + sampler.locksMax;
+  const total = reader.requests + lists + watches + samples * perSample + metrics + logs + last;
+  return { objects: counts, lists, watches, perSample, sampleEveryMs, metrics, logs, total };
 }
 
 /** Returns the pods of the control plane. */
@@ -205,6 +226,18 @@ async function readHolders({ reader, gathered }: LiveOptions, sampler: Sampler):
     const names = [namespace, holder].map(encodeURIComponent);
     const pod = await reader.object("pods", `/api/v1/namespaces/${names[0]}/pods/${names[1]}`);
     if (pod !== undefined) await gathered.object("objects/holders.json", trimmed(kind, pod));
+  }
+}
+
+/** A status that is empty at both ends of the observation is not just being written. */
+async function readStatuses({ reader, gathered }: LiveOptions): Promise<void> {
+  const kind = liveKinds.find((one) => one.kind === "Ingress");
+  const { ingresses } = gathered.facts.objects;
+  if (kind === undefined || ![...ingresses.values()].some(({ addresses }) => addresses === 0))
+    return;
+  for await (const page of reader.pages(kind)) {
+    const items = page.map((object) => trimmed(kind, object));
+    await gathered.object(`objects/${kind.resource}.later.json`, { kind: "IngressList", items });
   }
 }
 

@@ -34,6 +34,8 @@ export class LiveReader {
   /** The same client, for the watches: their requests are counted too. */
   readonly client: KubeClient;
   requests = 0;
+  /** Watches that were opened. */
+  watches = 0;
   /** Reads that had a result. */
   answers = 0;
 
@@ -46,7 +48,7 @@ export class LiveReader {
         return client.request(request);
       },
       stream: (request) => {
-        this.requests += 1;
+        this.watches += 1;
         return client.stream(request);
       },
     };

@@ -82,11 +82,13 @@ function currentGraceMs({ settings }: Evidence): number {
   return isNew ? graceMs.since : graceMs.before;
 }
 
-function silentNodes({ signs }: Evidence): readonly Sign[] {
+function silentNodes(evidence: Evidence): readonly Sign[] {
+  const { signs } = evidence;
   const silent = signs.get("node-silent");
   const marked = signs.get("node-not-ready");
   const longestMs = silent?.longest?.ms ?? 0;
   if (silent === undefined || longestMs > lateMaxMs) return [];
+  if ([...silent.subjects.keys()].every((node) => isSteady(evidence, node))) return [];
   const nodes =
     silent.subjects.size === 1
       ? `node ${silent.topSubjects(1)[0]}`
@@ -101,11 +103,23 @@ function silentNodes({ signs }: Evidence): readonly Sign[] {
   return [{ weight: "proof", source: "logs", lines }];
 }
 
+/** One long gap is a restart of the node, and the other heartbeats came in time. */
+function isOnTime({ count, longGaps }: Heartbeats): boolean {
+  return count > longGaps && longGaps <= 1;
+}
+
+/** It was late once, and its heartbeats that were observed came in time. */
+function isSteady({ objects }: Evidence, node: string): boolean {
+  const beats = objects.observed.heartbeats.get(node);
+  return beats !== undefined && beats.count > 0 && isOnTime(beats);
+}
+
 /** Nodes whose heartbeats came again after the grace period; the latest first. */
 function lateNodes(evidence: Evidence): readonly Heartbeats[] {
   const graceMs = currentGraceMs(evidence);
   return [...evidence.objects.observed.heartbeats.values()]
     .filter(({ longestGapMs }) => longestGapMs > graceMs && longestGapMs <= lateMaxMs)
+    .filter((beats) => !isOnTime(beats))
     .sort((a, b) => b.longestGapMs - a.longestGapMs);
 }
 

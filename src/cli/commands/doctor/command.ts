@@ -12,6 +12,7 @@ export interface DoctorFlags {
   readonly ignore: readonly string[];
   readonly explain?: string;
   readonly context: readonly string[];
+  readonly allContexts?: boolean;
   readonly kubeconfig?: string;
   /** Milliseconds; the default unless given. */
   readonly for?: number;
@@ -75,6 +76,7 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
       listOf(anyText),
       [],
     )
+    .option("--all-contexts", "examine the cluster of each context, one after the other")
     .option("--kubeconfig <file>", kubeconfigHelp)
     .option(
       "--for <duration>",

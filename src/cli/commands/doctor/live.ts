@@ -12,6 +12,7 @@ import { TokenBucket } from "../../../kube/client/token-bucket.ts";
 import type { ObservedCluster } from "../../../observe/observer.ts";
 import { type CommandContext, UsageError } from "../../command.ts";
 import { asUsage } from "../../flags.ts";
+import { errorsOnly } from "../../quiet-log.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { wrapText } from "../../terminal/text.ts";
 import { counted, numberText } from "../../terminal/value-text.ts";
@@ -20,6 +21,7 @@ import type { DoctorFlags } from "./command.ts";
 export interface LiveSummary {
   readonly cluster: string;
   readonly requests: number;
+  readonly watches: number;
   readonly samples: number;
   /** Ended early by the user. */
   readonly isInterrupted: boolean;
@@ -67,6 +69,8 @@ export async function examineLive(
     const examined = await asUsage([FilesError], () =>
       examineCluster({
         ...environment,
+        // A watch that is refused or fails is in the report.
+        log: errorsOnly(environment.log),
         cluster,
         reader,
         gathered,
@@ -78,9 +82,9 @@ export async function examineLive(
           progress.show(`${visible(cluster)}: ${step}`, visible(detail)),
       }),
     );
-    const { requests, problems, answers } = reader;
+    const { requests, watches, problems, answers } = reader;
     const { lines } = gathered;
-    return { cluster, requests, ...examined, lines, problems, isObserved: answers > 0 };
+    return { cluster, requests, watches, ...examined, lines, problems, isObserved: answers > 0 };
   } finally {
     progress.clear();
   }
@@ -92,17 +96,17 @@ function costText(
   cost: ApiCost,
   { forMs, maxQps }: { readonly forMs: number; readonly maxQps: number },
 ): string {
-  const { objects, listRequests, logRequestsMax, requestsPerSample, sampleEveryMs } = cost;
+  const { objects, lists, watches, perSample, sampleEveryMs, metrics, logs, total } = cost;
   const listed = [...objects].map(([resource, count]) =>
     count === undefined ? `${resource} (number unknown)` : `${numberText(count)} ${resource}`,
   );
-  const samples = Math.max(1, Math.floor(forMs / sampleEveryMs));
-  const all = listRequests + logRequestsMax + samples * requestsPerSample;
   return (
-    `${visible(cluster)}: reads only. Will list ${listed.join(", ")} in ` +
-    `${counted(listRequests, "request")}, then sample every ${durationText(sampleEveryMs)} for ` +
-    `${durationText(forMs)} with ${counted(requestsPerSample, "request")} each, then read up to ` +
-    `${counted(logRequestsMax, "log")}: about ${counted(all, "request")}, at most ${maxQps} a second.`
+    `${visible(cluster)}: reads only. Will list ${listed.join(", ")} in ${counted(lists, "request")}. ` +
+    `For ${durationText(forMs)} it watches pods, services and published endpoints ` +
+    `(${counted(watches, "request")}) and samples every ${durationText(sampleEveryMs)} with up to ` +
+    `${counted(perSample, "request")}. Then it reads up to ${counted(logs, "log")} and ` +
+    `${counted(metrics, "metrics page")}. In total at most ${counted(total, "request")}, at most ` +
+    `${maxQps} a second.`
   );
 }
 

@@ -39,23 +39,25 @@ export async function runDoctor(
     context.terminal.write(explanation(flags.explain));
     return 0;
   }
-  refuseWithout("--context", flags.context.length > 0, {
+  const { context: contexts, allContexts = false } = flags;
+  const isLive = contexts.length > 0 || allContexts;
+  refuseWithout("--context", isLive, {
     "--kubeconfig": flags.kubeconfig !== undefined,
     "--for": flags.for !== undefined && !flags.metrics.some(isUrl),
     "--max-qps": flags.maxQps !== undefined,
     "--save": flags.save !== undefined,
   });
-  if (paths.length === 0 && flags.context.length === 0 && flags.metrics.length === 0) {
+  if (paths.length === 0 && !isLive && flags.metrics.length === 0) {
     throw new UsageError(
       "give at least one file or folder with logs or objects, or - for standard input, or --context " +
         "for a live cluster",
     );
   }
-  if (flags.context.length === 0) return diagnoseOne(context, paths, flags);
-  if (paths.length > 0 && flags.context.length > 1) {
+  if (!isLive) return diagnoseOne(context, paths, flags);
+  if (paths.length > 0 && (contexts.length > 1 || allContexts)) {
     throw new UsageError("files can be read together with one --context only: remove the others.");
   }
-  const asked = { kubeconfig: flags.kubeconfig, contexts: flags.context, allContexts: false };
+  const asked = { kubeconfig: flags.kubeconfig, contexts, allContexts };
   const { clusters, leftOut } = await asUsage([CredentialsError], () =>
     watchedClusters(
       context.environment,
@@ -66,7 +68,10 @@ export async function runDoctor(
   for (const sentence of leftOut) context.terminal.writeError(`! ${visible(sentence)}\n`);
   const codes: ExitCode[] = [];
   // One after the other: what is found in one cluster says nothing about another one.
-  for (const cluster of clusters) codes.push(await diagnoseOne(context, paths, flags, cluster));
+  for (const cluster of clusters) {
+    codes.push(await diagnoseOne(context, paths, flags, cluster));
+    if (context.stop.aborted) break;
+  }
   if (codes.includes(1)) return 1;
   return codes.includes(0) ? 0 : 2;
 }
@@ -91,8 +96,11 @@ async function diagnoseOne(
     return 2;
   }
   const causes = allCauses.filter(({ name }) => !flags.ignore.includes(name));
-  const diagnosis = diagnose(evidenceIn(facts), causes);
-  const examined = { ...summary, signs: facts.signs.all, objects: facts.objects, live };
+  const evidence = evidenceIn(facts);
+  const diagnosis = diagnose(evidence, causes);
+  const { objects, journeys: changes, metrics } = evidence;
+  const read = { objects, changes, metrics: metrics.length, signs: facts.signs.all };
+  const examined = { ...summary, ...read, live };
   context.terminal.write(reportText(diagnosis, examined, { ...flags, terminal: context.terminal }));
   const isSevere = ({ severity }: Finding): boolean =>
     severities.indexOf(severity) >= severities.indexOf(flags.failOn);
