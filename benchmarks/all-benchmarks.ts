@@ -5,6 +5,7 @@ import { historyBenchmark } from "./history.ts";
 import { ingressBenchmark } from "./ingress.ts";
 import { journeysBenchmark } from "./journeys.ts";
 import { kubeBenchmark } from "./kube.ts";
+import { pageBenchmark } from "./page.ts";
 import { proxyBenchmark } from "./proxy.ts";
 import { simulationBenchmark } from "./simulation.ts";
 import { tenantsBenchmark } from "./tenants.ts";
@@ -18,4 +19,5 @@ export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
   journeys: journeysBenchmark,
   history: historyBenchmark,
   tenants: tenantsBenchmark,
+  page: pageBenchmark,
 };
