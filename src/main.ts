@@ -20,7 +20,7 @@ const requests = stopOnRequest({ process, clock: nodeClock, stop });
 
 let logLevel: LogLevel = "info";
 
-const context: CommandContext = {
+const context: Omit<CommandContext, "version"> = {
   environment: nodeEnvironment({ log: { level: () => logLevel } }),
   terminal: nodeTerminal(),
   stdin: nodeStdin,
