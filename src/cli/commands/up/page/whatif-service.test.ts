@@ -36,7 +36,7 @@ class HeldWorker {
 
 function serviceWith(worker: HeldWorker) {
   let nowMs = 0;
-  const clock = { monotonicMs: () => nowMs as MonotonicMs, wallMs: () => nowMs };
+  const clock = { monotonicMs: () => nowMs as MonotonicMs };
   const pass = (ms: number) => {
     nowMs += ms;
   };

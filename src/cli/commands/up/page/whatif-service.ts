@@ -3,14 +3,14 @@
 
 import { type Clock, elapsedMs, type MonotonicMs } from "../../../../environment/clock.ts";
 import { durationText } from "../../../../environment/duration-text.ts";
-import type { Environment } from "../../../../environment/environment.ts";
 import type { LabWorker } from "../../../../lab/thread/lab-worker.ts";
 import type { Question } from "../../../../lab/whatif/question.ts";
 import type { WhatIfAnswer, WhatIfInputs, WhatIfQuestion } from "../../../../server/api.ts";
 import { UsageError } from "../../../command.ts";
 import { whatIfAnswer, whatIfInputs, whatIfQuestion } from "./whatif-answer.ts";
 
-export interface WhatIfServiceOptions extends Pick<Environment, "clock"> {
+export interface WhatIfServiceOptions {
+  readonly clock: Pick<Clock, "monotonicMs">;
   readonly worker: Pick<LabWorker, "run" | "stop">;
 }
 
@@ -39,7 +39,7 @@ const waiting = "waiting for the answer to another page";
 
 export class WhatIfService {
   readonly #options: WhatIfServiceOptions;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, "monotonicMs">;
   /** By question, oldest first. */
   readonly #answers = new Map<string, WhatIfAnswer>();
   /** By page, in the order in which their questions came. */
