@@ -56,7 +56,7 @@ export async function startWholeReplica(options: WholeReplicaOptions): Promise<S
     await stop();
     throw error;
   }
-  return { address: `${host}:${port}`, stop };
+  return { address: `${host}:${port}`, problem: () => replica.notReadyBecause, stop };
 }
 
 function routedBy(replica: IngressReplica): readonly DecidedEndpoint[] {

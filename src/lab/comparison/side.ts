@@ -9,6 +9,8 @@ export type SideName = "stock" | "lockstep";
 export interface SideReplica {
   /** `host:port` of its proxy. */
   readonly address: string;
+  /** Why it does not serve, where that is known; undefined while it does. */
+  readonly problem?: () => string | undefined;
   /** Idempotent. */
   stop(): Promise<void>;
 }

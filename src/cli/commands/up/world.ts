@@ -2,6 +2,7 @@
 // access cluster with its Ingress, a syncer, and the stock and Lockstep replicas. One business
 // cluster has a throttled controller manager of Kubernetes 1.7. `stop` ends everything.
 import type { webcrypto } from "node:crypto";
+import { Registry } from "prom-client";
 import { makeAuthority } from "../../../apiserver/certificate-authority.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { type KubeClient, parseJson } from "../../../kube/client/client.ts";
@@ -16,6 +17,7 @@ import { createFiller, createShop, createShopIngress, shopReplicas } from "../..
 import { Observer } from "../../../observe/observer.ts";
 import { RecentJourneys } from "../../../observe/recent-journeys.ts";
 import { ServiceSyncer } from "../../../outputs/slices/service-syncer.ts";
+import type { Replica } from "../../../server/api.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { type IngressSide, startLockstepSide, startStockSide } from "./ingress-side.ts";
@@ -46,12 +48,18 @@ const host = "127.0.0.1";
 /** The cluster with the throttled controller manager. */
 export const busyCluster = "alpha";
 
+/** Where the traffic enters. */
+export const accessCluster = "access";
+
 const clusterNames = ["alpha", "beta", "access"] as const;
 
 export type ClusterName = (typeof clusterNames)[number];
 
-/** As in the incident report: default limits, and a log that shows requests. */
-const throttledFlags = { v: 4 } as const;
+/** Waits for the limit are logged at this verbosity. */
+export const verbosity = { v: 4 } as const;
+
+/** As in the incident report: default limits. */
+export const throttledFlags = verbosity;
 
 /**
  * The first Endpoints are written without the limit, so that the demonstration starts with a
@@ -84,6 +92,7 @@ export class World {
   readonly #contexts: KubeconfigContext[] = [];
   readonly #observer: { current: Observer | undefined } = { current: undefined };
   readonly #recent = new RecentJourneys();
+  readonly #syncMetrics = new Registry();
   #syncing: Promise<void> | undefined;
   #pods: LoopbackNetworks | undefined;
 
@@ -96,6 +105,11 @@ export class World {
     return known(this.#observer.current, "the observer");
   }
 
+  /** Undefined until it has started. */
+  get startedObserver(): Observer | undefined {
+    return this.#observer.current;
+  }
+
   /** Recent changes, including those in flight. */
   get journeys(): readonly Journey[] {
     return [...this.#recent.all, ...this.observer.journeys.pending()];
@@ -103,6 +117,22 @@ export class World {
 
   get contexts(): readonly KubeconfigContext[] {
     return this.#contexts;
+  }
+
+  /** Of `lockstep sync`. */
+  get syncMetrics(): Registry {
+    return this.#syncMetrics;
+  }
+
+  /** All replicas of both sides, as the page shows them. */
+  replicas(): readonly Replica[] {
+    return this.sides.flatMap(({ name: kind, replicas }) =>
+      [...replicas].map(([name, { problem }]) => {
+        const why = problem?.();
+        const state = why === undefined ? "connected" : "down";
+        return { name, kind, state, reportedAt: null, problem: why ?? null };
+      }),
+    );
   }
 
   cluster(name: ClusterName): Cluster {
@@ -186,6 +216,7 @@ export class World {
       target: of("access"),
       policy: { namespaces: new Set(["default"]), createNamespaces: false },
       writeClient: this.client("access", "lockstep-sync"),
+      metrics: this.#syncMetrics,
     });
     this.#syncing = syncer.run(this.#stopping.signal);
   }
