@@ -1,7 +1,8 @@
-// The folder with the built page, which the commands that serve it read.
+// Where the built page is: beside the compiled program. Tests run the sources and find the same folder.
 import { fileURLToPath } from "node:url";
 
-/** Beside the compiled program, or in the build when this file is a source. */
-const built = import.meta.url.endsWith(".ts") ? "../../dist/ui" : "../../ui";
-
-export const pageFolder = fileURLToPath(new URL(built, import.meta.url));
+export function pageFolder(): string {
+  const isSource = import.meta.url.endsWith(".ts");
+  const url = new URL(isSource ? "../../dist/ui" : "../../ui", import.meta.url);
+  return fileURLToPath(url);
+}
