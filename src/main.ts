@@ -20,7 +20,7 @@ const requests = stopOnRequest({ process, clock: nodeClock, stop });
 
 let logLevel: LogLevel = "info";
 
-const context: Omit<CommandContext, "version"> = {
+const context: CommandContext = {
   environment: nodeEnvironment({ log: { level: () => logLevel } }),
   terminal: nodeTerminal(),
   stdin: nodeStdin,

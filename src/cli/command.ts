@@ -6,8 +6,6 @@ import type { Terminal } from "../environment/terminal.ts";
 
 export interface CommandContext {
   readonly environment: Environment;
-  /** Of Lockstep. */
-  readonly version: string;
   readonly terminal: Terminal;
   /** Standard input, readable once; absent when there is none. */
   readonly stdin?: () => AsyncIterable<Uint8Array>;

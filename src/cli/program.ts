@@ -32,11 +32,10 @@ Exit codes: 0 success, 1 check failed, 2 error. The help of each command has the
 
 /** Parses the arguments and runs one command. */
 export async function runProgram(
-  given: Omit<CommandContext, "version">,
+  context: CommandContext,
   version: string,
   args: readonly string[],
 ): Promise<ExitCode> {
-  const context = { ...given, version };
   let exitCode: ExitCode = 0;
   const { processes } = context.environment;
   /** Printed below a wrong flag or value. */

@@ -11,6 +11,8 @@ export interface SideReplica {
   readonly address: string;
   /** Why it does not serve, where that is known; undefined while it does. */
   readonly problem?: () => string | undefined;
+  /** Where it answers questions about its decisions; a stock replica has no such address. */
+  readonly statusUrl?: string;
   /** Idempotent. */
   stop(): Promise<void>;
 }

@@ -9,11 +9,13 @@ import { type KubeClient, parseJson } from "../../../kube/client/client.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { isRecord, listAt } from "../../../kube/kinds/fields.ts";
 import { type Cluster, startCluster } from "../../../lab/cluster.ts";
+import { defaultProfile } from "../../../lab/cluster-servers.ts";
 import type { KubeconfigContext } from "../../../lab/kubeconfig.ts";
 import { Ledger } from "../../../lab/kubelet/ledger.ts";
 import { serverNames } from "../../../lab/lab.ts";
 import { type LoopbackNetworks, takeLoopbackNetworks } from "../../../lab/loopback-networks.ts";
 import { createFiller, createShop, createShopIngress, shopReplicas } from "../../../lab/shop.ts";
+import type { ProfileName } from "../../../lab/versions/profiles.ts";
 import { Observer } from "../../../observe/observer.ts";
 import { RecentJourneys } from "../../../observe/recent-journeys.ts";
 import { ServiceSyncer } from "../../../outputs/slices/service-syncer.ts";
@@ -34,6 +36,8 @@ export interface WorldOptions {
   readonly ports: { readonly stock: number; readonly lockstep: number };
   readonly onStep: (step: string) => void;
   readonly onJourney: (event: JourneyEvent) => void;
+  /** Called when all clusters run. */
+  readonly onClusters?: () => void;
   readonly signal: AbortSignal;
 }
 
@@ -50,6 +54,8 @@ export const busyCluster = "alpha";
 
 /** Where the traffic enters. */
 export const accessCluster = "access";
+
+const busyProfile: ProfileName = "1.7";
 
 const clusterNames = ["alpha", "beta", "access"] as const;
 
@@ -79,6 +85,9 @@ const shop = {
   terminationGracePeriodSeconds: 5,
 };
 
+/** Until a syncer that ended is started again. */
+const syncAgainMs = 2_000;
+
 const settlePollMs = 100;
 const settleLongestMs = 60_000;
 const requestDeadlineMs = 10_000;
@@ -94,6 +103,7 @@ export class World {
   readonly #recent = new RecentJourneys();
   readonly #syncMetrics = new Registry();
   #syncing: Promise<void> | undefined;
+  #notes: readonly string[] = [];
   #pods: LoopbackNetworks | undefined;
 
   constructor(options: WorldOptions) {
@@ -124,6 +134,24 @@ export class World {
     return this.#syncMetrics;
   }
 
+  profileOf(name: ClusterName): ProfileName {
+    return name === busyCluster ? busyProfile : defaultProfile;
+  }
+
+  /** Of the first Lockstep replica that serves: all of them decide alike. */
+  get statusUrl(): string | undefined {
+    const lockstep = this.sides.find(({ name }) => name === "lockstep");
+    const serving = [...(lockstep?.replicas.values() ?? [])].find(
+      ({ problem }) => problem?.() === undefined,
+    );
+    return serving?.statusUrl;
+  }
+
+  /** Problems of its own parts, each a sentence. */
+  get notes(): readonly string[] {
+    return this.#notes;
+  }
+
   /** All replicas of both sides, as the page shows them. */
   replicas(): readonly Replica[] {
     return this.sides.flatMap(({ name: kind, replicas }) =>
@@ -144,10 +172,15 @@ export class World {
     return new HttpKubeClient({ ...this.#options.environment, cluster, userAgent });
   }
 
+  get isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
   /** Resolves when everything serves and one controller manager is throttled. */
   async start(): Promise<void> {
     const { onStep, proxies } = this.#options;
     await this.#startClusters();
+    this.#options.onClusters?.();
     onStep(
       `created a shop in alpha and beta, ${fillerServiceCount} other services in alpha, an Ingress in access`,
     );
@@ -193,7 +226,7 @@ export class World {
         ports: [0],
         tls: { ...keys, ca },
         nodes: name === "access" ? 1 : 2,
-        ...(isBusy ? ({ profile: "1.7", flags: preparationFlags } as const) : {}),
+        ...(isBusy ? { profile: busyProfile, flags: preparationFlags } : {}),
         podNetwork: networks[index] ?? "",
         ledger: this.ledger,
         onReady: ({ url, token }) => {
@@ -210,15 +243,34 @@ export class World {
       cluster,
       client: this.client(cluster, "lockstep-sync"),
     });
-    const syncer = new ServiceSyncer({
-      ...this.#options.environment,
-      sources: [of("alpha"), of("beta")],
-      target: of("access"),
-      policy: { namespaces: new Set(["default"]), createNamespaces: false },
-      writeClient: this.client("access", "lockstep-sync"),
-      metrics: this.#syncMetrics,
-    });
-    this.#syncing = syncer.run(this.#stopping.signal);
+    const syncer = () =>
+      new ServiceSyncer({
+        ...this.#options.environment,
+        sources: [of("alpha"), of("beta")],
+        target: of("access"),
+        policy: { namespaces: new Set(["default"]), createNamespaces: false },
+        writeClient: this.client("access", "lockstep-sync"),
+        metrics: this.#syncMetrics,
+      });
+    this.#syncing = this.#keepSyncing(() => syncer().run(this.#stopping.signal));
+  }
+
+  /** A syncer that ends by itself is started again. */
+  async #keepSyncing(run: () => Promise<void>): Promise<void> {
+    const { environment } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        this.#notes = [];
+        await run();
+      } catch (error) {
+        if (signal.aborted) return;
+        const message = error instanceof Error ? error.message : String(error);
+        environment.log.error("lockstep sync ended and is started again", { error });
+        this.#notes = [`lockstep sync ended and is started again: ${message}`];
+        await environment.timers.sleep(syncAgainMs, signal).catch(() => undefined);
+      }
+    }
   }
 
   async #startObserver(): Promise<void> {

@@ -32,7 +32,7 @@ test("the command that is deployed is understood", async () => {
     const terminal = new RecordedTerminal();
     const environment = simulation.host("observer");
     const stop = new AbortController().signal;
-    const context = { environment, version: "1.2.3", terminal, stop };
+    const context = { environment, terminal, stop };
     const command = watchCommand(context, () => undefined);
     const { unknown, operands } = command.parseOptions(args);
     expect([unknown, operands]).toEqual([[], []]);
