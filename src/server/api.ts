@@ -66,7 +66,10 @@ export const Journey = Type.Object({
   ),
 });
 
-/** `GET /api/v1/journeys?service&cluster&hop&minLagMs&cause&outcome&before&limit`: newest first. */
+/**
+ * `GET /api/v1/journeys?id&service&cluster&hop&minLagMs&cause&outcome&before&limit`: newest first.
+ * `id` asks for one journey: the link to it was shared.
+ */
 export const Journeys = Type.Object({
   journeys: Type.Array(Journey),
   /** For the next page: give it as `before`. */
