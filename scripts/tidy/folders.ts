@@ -44,6 +44,23 @@ const product: Readonly<Record<string, Folder>> = {
     mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline"],
     reason: flow,
   },
+  server: {
+    mayImport: [
+      "environment",
+      "kube",
+      "sources",
+      "model",
+      "decide",
+      "access-log",
+      "timeline",
+      "observe",
+      "history",
+      "telemetry",
+      "recording",
+      "doctor",
+    ],
+    reason: "the page shows what the product knows; the parts of a lab are handed in",
+  },
 };
 
 const productNames = Object.keys(product);

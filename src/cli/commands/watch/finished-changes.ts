@@ -2,12 +2,12 @@
 // become one line. Slow changes are printed separately, up to a limit. Nothing waits longer than a
 // second.
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
-import type { Journey } from "../../../timeline/journey.ts";
+import { isAwaited, type Journey } from "../../../timeline/journey.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import type { Hop } from "../../../timeline/witness.ts";
 import type { ChangeGroup } from "./change-line.ts";
 import { judgedLag } from "./hop-cell.ts";
-import { groupKey, isAwaited } from "./in-flight.ts";
+import { groupKey } from "./in-flight.ts";
 
 export type FinishedLine =
   | { readonly type: "change"; readonly journey: Journey }
