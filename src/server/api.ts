@@ -387,10 +387,13 @@ export const WhatIfInputs = Type.Object({
       isLogarithmic: Type.Boolean(),
     }),
   ),
+  /** The first one goes with the values of the inputs. */
   versions: Type.Array(Type.String()),
 });
 
 export const WhatIfQuestion = Type.Object({
+  /** Any text that is the same for all questions of a page: its newest question replaces the others. */
+  page: Type.Optional(Type.String({ maxLength: 64 })),
   version: Type.String({ maxLength: 16 }),
   values: Type.Record(Type.String({ maxLength: 32 }), Type.Number(), { maxProperties: 32 }),
 });
