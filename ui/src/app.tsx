@@ -34,22 +34,23 @@ export function App() {
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isTouring, setTouring] = useState(false);
   const [recording, setRecording] = useState<File>();
-  const { isOver, handlers } = useDrop((file) => {
-    setRecording(file);
-    go(routeHref(["recording"]));
-  });
-  const openHelp = useCallback(() => setHelpOpen(true), []);
-  useKeyboard(openHelp);
-  const { state } = known;
   const openFile = (file: File) => {
     setRecording(file);
     go(routeHref(["recording"]));
   };
+  const { isOver, handlers } = useDrop(openFile);
+  const openHelp = useCallback(() => setHelpOpen(true), []);
+  useKeyboard(openHelp);
+  const { state } = known;
   return (
     <div className="page" {...(state?.can.recordings && handlers)}>
-      <a className="skip" href="#main" onClick={skipToMain}>
+      <button
+        type="button"
+        className="skip"
+        onClick={() => document.getElementById("main")?.focus()}
+      >
         Skip to the content
-      </a>
+      </button>
       <Head known={known} route={route} onHelp={openHelp} />
       <ConnectionBar connection={known.connection} hasState={state !== undefined} />
       <main id="main" tabIndex={-1}>
@@ -79,12 +80,6 @@ export function App() {
       <KeyHelp isOpen={isHelpOpen} onClose={() => setHelpOpen(false)} />
     </div>
   );
-}
-
-/** The address has the view, so the link cannot use it. */
-function skipToMain(event: React.MouseEvent): void {
-  event.preventDefault();
-  document.getElementById("main")?.focus();
 }
 
 interface ViewProps {

@@ -11,15 +11,16 @@ test.each([
   expect(duration(ms)).toBe(text);
 });
 
-test("an age has whole seconds from ten on", () => {
-  expect([age(9_870), age(24_870), age(84_870)]).toEqual(["9.87 s", "24 s", "1 min 24 s"]);
+test("an age has whole seconds from ten on, and tenths below", () => {
+  expect([age(9_870), age(24_870), age(84_870)]).toEqual(["9.8 s", "24 s", "1 min 24 s"]);
 });
 
 test("a time in the future of this machine's clock is now", () => {
-  expect([ago(5_000, 1_000), ago(0, 999), ago(0, 5_300)]).toEqual([
+  expect([ago(5_000, 1_000), ago(0, 999), ago(0, 5_300), ago(0, 150_000)]).toEqual([
     "just now",
     "just now",
-    "5.3 s ago",
+    "5 s ago",
+    "2 min ago",
   ]);
 });
 

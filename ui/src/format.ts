@@ -8,9 +8,10 @@ export function duration(ms: number | null | undefined): string {
   return ms < 0.01 ? "0 ms" : durationText(ms);
 }
 
-/** Of something that grows: whole seconds from 10 s on, so that the text does not flicker. */
+/** Of something that grows: tenths of a second, from 10 s on whole ones, so that the text is calm. */
 export function age(ms: number): string {
-  return duration(ms >= 10_000 ? Math.floor(ms / 1000) * 1000 : ms);
+  const stepMs = ms >= 10_000 ? 1_000 : ms >= 1_000 ? 100 : 1;
+  return duration(Math.floor(ms / stepMs) * stepMs);
 }
 
 export function count(value: number): string {
@@ -22,10 +23,11 @@ export function counted(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
 }
 
-/** `12 s ago`; clocks of two machines may differ, so the future is now. */
+/** `12 s ago`, `2 min ago`; clocks of two machines may differ, so the future is now. */
 export function ago(at: number, now: number): string {
   const ms = now - at;
-  return ms < 1000 ? "just now" : `${age(ms)} ago`;
+  const unitMs = [86_400_000, 3_600_000, 60_000, 1_000].find((one) => ms >= one);
+  return unitMs === undefined ? "just now" : `${duration(Math.floor(ms / unitMs) * unitMs)} ago`;
 }
 
 /** `2026-11-18 13:24:58.120`, in the time zone of the reader. */

@@ -103,7 +103,7 @@ export function journeyPath(journey: Journey, kindOf: KindOf, now: number): Jour
         { part: first.part, fromMs: reachedMs, toMs, level, isWaiting: true },
       ],
       level,
-      label: `${partText(first.part, first.hop, kindOf)} ${age(ageMs)}, waiting`,
+      label: `${partText(first.part, first.hop, kindOf)} ${age(ageMs)}, ${isStuck ? "stuck" : "waiting"}`,
     };
   }
   return { points, segments, ...endOf(journey, shown, kindOf) };

@@ -12,7 +12,7 @@ function isTyping(target: EventTarget | null): boolean {
 
 function moveRow(step: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLElement>("main [data-row]")];
-  const place = rows.findIndex((row) => row === document.activeElement);
+  const place = rows.indexOf(document.activeElement as HTMLElement);
   const next = place === -1 ? (step === 1 ? 0 : rows.length - 1) : place + step;
   rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
 }

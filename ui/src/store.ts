@@ -28,8 +28,8 @@ export interface Known {
 
 /** More than a page of the list and a busy minute need. */
 const journeysMax = 1_000;
-/** The server sends points every 2 s, so five of them are missing. */
-const silentMs = 10_000;
+/** The server sends a state every 10 s at least, so two of them are missing. */
+const silentMs = 25_000;
 /** A server that refuses is asked again, slowly: an operator may mend it. */
 const refusedRetryMs = 5_000;
 

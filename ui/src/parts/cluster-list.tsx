@@ -110,7 +110,7 @@ export function ReplicaPanel({ replicas }: { readonly replicas: readonly Replica
   return (
     <section className="panel" aria-label="Proxy replicas">
       <h2>
-        Proxy replicas <em>{counted(replicas.length, "replica")}</em>
+        Proxy replicas <em>{counted(replicas.length, "replica")}, last report</em>
       </h2>
       {replicas.length === 0 && (
         <p className="dim">
@@ -125,10 +125,13 @@ export function ReplicaPanel({ replicas }: { readonly replicas: readonly Replica
               <HealthMark health={stateHealth[state]} /> <strong>{name}</strong>
               <span className="dim">
                 {" "}
-                {kind === "stock" ? "stock (model)" : kind} · {state}
+                {[
+                  kind === "stock" ? "model" : kind,
+                  ...(state === "connected" ? [] : [state]),
+                ].join(" · ")}
                 {reportedAt !== null && (
                   <>
-                    {", reported "}
+                    {" · "}
                     <Ago at={reportedAt} />
                   </>
                 )}

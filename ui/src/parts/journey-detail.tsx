@@ -11,10 +11,10 @@ import {
   partOf,
   slowMs,
 } from "../journey-path.ts";
-import { lagPercent, originPercent, ticks } from "../log-axis.ts";
+import { lagPercent, originPercent } from "../log-axis.ts";
 import { serviceHref } from "../route.ts";
 import { CopyButton } from "./copy-button.tsx";
-import { AxisHead } from "./journey-line.tsx";
+import { AxisHead, Grid } from "./journey-line.tsx";
 
 type Hop = Journey["hops"][number];
 
@@ -82,6 +82,7 @@ export function JourneyDetail({
       </h2>
       <p className={`label ${level}`}>
         {level === "fine" ? "" : level === "stuck" ? "■ " : "▲ "}
+        {isInFlight(journey) ? "Waits for: " : "Slowest hop: "}
         {label}
       </p>
       <Facts journey={journey} now={now} />
@@ -192,11 +193,7 @@ function LaneRow({
           role="img"
           aria-label={`${hop.hop} ${hop.witness}: ${shown}`}
         >
-          <g className="grid">
-            {ticks.map(({ ms, percent }) => (
-              <line key={ms} x1={`${percent}%`} x2={`${percent}%`} y1={0} y2="100%" />
-            ))}
-          </g>
+          <Grid />
           {toMs !== undefined && (
             <>
               <line

@@ -76,9 +76,9 @@ function Point({ point, lane }: { readonly point: PathPoint; readonly lane: numb
   return <circle className={`point ${part}`} cx={x} cy={y} r={3} />;
 }
 
-function Grid() {
+export function Grid() {
   return (
-    <g className="grid" aria-hidden="true">
+    <g className="grid">
       {ticks.map(({ ms, percent }) => (
         <line key={ms} x1={`${percent}%`} x2={`${percent}%`} y1={0} y2="100%" />
       ))}

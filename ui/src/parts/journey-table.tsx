@@ -138,7 +138,6 @@ function Row({
       <td className={`label ${level}`}>
         {level !== "fine" && <span aria-hidden="true">{level === "stuck" ? "■ " : "▲ "}</span>}
         {label}
-        {level === "stuck" && ", stuck"}
       </td>
       <td className="number dim" title={absolute(journey.originMs)}>
         {ago(journey.originMs, now)}

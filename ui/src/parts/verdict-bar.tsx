@@ -22,7 +22,7 @@ export function VerdictBar({
   readonly finding: Finding | undefined;
 }) {
   return (
-    <section className={`panel verdict ${verdict.level}`} aria-label="Verdict">
+    <section className={`panel verdict verdict-${verdict.level}`} aria-label="Verdict">
       <p className="verdict-text">
         <span className={`badge ${verdict.level}`}>{words[verdict.level]}</span> {verdict.text}
       </p>

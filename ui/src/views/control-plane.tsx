@@ -35,7 +35,7 @@ export function ControlPlaneView({
   const from = now - minutes * minuteMs;
   return (
     <div className="stack">
-      <section className="panel" aria-label="Changes over time">
+      <section className="panel" aria-label="Changes and charts">
         <h2>
           Changes <em>from the pod's change to its last hop, on the time axis of the charts</em>
           <span className="spring" />
@@ -55,20 +55,20 @@ export function ControlPlaneView({
             ))}
           </fieldset>
         </h2>
-        <JourneyStrip known={known} state={state} from={from} to={now} />
+        <div className="aligned-charts">
+          <JourneyStrip known={known} state={state} from={from} to={now} />
+          {chartsOf(answer.series).map(({ id, title, series }) => (
+            <div key={id} data-chart={id}>
+              <Chart title={title} series={series} from={from} to={now} group="control-plane" />
+            </div>
+          ))}
+        </div>
       </section>
       {answer.series.length === 0 && (
         <Notice kind="empty" title="No chart yet">
           Points arrive every 2 s.
         </Notice>
       )}
-      <div className="charts">
-        {chartsOf(answer.series).map(({ id, title, series }) => (
-          <section key={id} className="panel" data-chart={id}>
-            <Chart title={title} series={series} from={from} to={now} group="control-plane" />
-          </section>
-        ))}
-      </div>
       {answer.missing.length > 0 && (
         <section className="panel" aria-label="Charts that are missing">
           <h2>Not shown</h2>
@@ -89,18 +89,28 @@ interface ChartOfSeries {
   readonly series: readonly Series[];
 }
 
-/** Series of one chart and one unit; the chart is named for what its series share. */
+const directions = { leave: " of removals", join: " of additions" };
+
+/** Series of one chart, unit and direction; the chart is named for what its series share. */
 export function chartsOf(series: readonly Series[]): readonly ChartOfSeries[] {
   const charts = new Map<string, Series[]>();
   for (const one of series) {
-    const id = `${one.chart} ${one.unit}`;
+    const id = `${one.chart} ${one.unit} ${one.direction ?? ""}`.trim();
     charts.set(id, [...(charts.get(id) ?? []), one]);
   }
   return [...charts].map(([id, own]) => {
     const [first] = own;
-    const title = own.length === 1 && first !== undefined ? first.title : (first?.chart ?? id);
-    return { id, title, series: own };
+    const direction = first?.direction ?? undefined;
+    const shared = `${first?.chart ?? id}${direction === undefined ? "" : directions[direction]}`;
+    const title = own.length === 1 && first !== undefined ? first.title : shared;
+    return { id, title: heading(title), series: own };
   });
+}
+
+/** The charts of the control plane are named for it; here that is known. */
+function heading(text: string): string {
+  const short = text.replace(/^control-plane\s+/, "");
+  return `${short.slice(0, 1).toUpperCase()}${short.slice(1)}`;
 }
 
 function JourneyStrip({

@@ -25,6 +25,9 @@ export function WhatIfView({ state, route }: { readonly state: State; readonly r
   return <Question inputs={value} route={route} />;
 }
 
+/** The newest question of a page replaces its older ones on the server. */
+const page = String(Math.random());
+
 /** While a slider moves, nothing is asked. */
 const settleMs = 300;
 /** Between two questions for the same answer while it is computed. */
@@ -54,7 +57,8 @@ function usePrediction(asked: string): Prediction {
     const ending = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const ask = () => {
-      post<WhatIfAnswer>("whatif", JSON.parse(asked), ending.signal).then(
+      const question = { ...(JSON.parse(asked) as WhatIfQuestion), page };
+      post<WhatIfAnswer>("whatif", question, ending.signal).then(
         (answer) => {
           const isComputing = answer.figures === null;
           setPrediction((before) =>
