@@ -10,7 +10,7 @@ import { useTheme } from "../theme.ts";
 
 /** The width of the axis on the left, the same for all charts and for the strip of journeys. */
 export const gutterPx = 64;
-export const rightPx = 14;
+export const rightPx = 30;
 
 /** Times of a simulated run begin at 0: no date is that early. */
 const simulatedBefore = 1e11;
@@ -112,7 +112,7 @@ function optionsOf(
         ...axis,
         size: gutterPx,
         space: 26,
-        values: (_, splits) => splits.map((one) => (one === null ? "" : figure(one, unit))),
+        values: (_, splits) => splits.map((one) => axisText(one, unit)),
         ...(isScatter && { filter: decades, grid: { ...axis.grid, filter: decades } }),
       },
     ],
@@ -134,6 +134,13 @@ function optionsOf(
       setCursor: [(plot) => onCursor(plot.cursor.idx ?? undefined)],
     },
   };
+}
+
+/** Short enough for the gutter: 100 s rather than 1 min 40 s. */
+function axisText(value: number | null, unit: Series["unit"]): string {
+  if (value === null) return "";
+  const isInSeconds = unit === "ms" && value >= 1_000 && value < 120_000;
+  return isInSeconds ? `${value / 1_000} s` : figure(value, unit);
 }
 
 /** Whole decades around the points, three at least. */

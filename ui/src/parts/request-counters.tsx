@@ -16,7 +16,7 @@ export function RequestCounters({
   const sent = sides.map(({ requests }) => requests);
   const isSame = new Set(sent).size <= 1;
   return (
-    <section className="panel" aria-label={title}>
+    <section className="panel requests" aria-label={title}>
       <h2>
         {title}{" "}
         <em>

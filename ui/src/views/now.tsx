@@ -97,7 +97,7 @@ function RequestsPanel({ state }: { readonly state: State }) {
     return <RequestCounters sides={sides}>, since {clockTime(since)}</RequestCounters>;
   }
   return (
-    <section className="panel" aria-label="Requests lost">
+    <section className="panel requests" aria-label="Requests lost">
       <h2>Requests lost</h2>
       <p className="dim">
         Not counted: no access log is read. Start with --access-log FILE to count them.
