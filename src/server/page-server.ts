@@ -140,10 +140,12 @@ export class PageServer {
 
   async #answer(exchange: ServerExchange): Promise<void> {
     const { request } = exchange;
-    if (!URL.canParse(request.target, base)) {
+    // The target is a path; after two slashes it would be read as a host.
+    const url = `${base}${request.target}`;
+    if (!request.target.startsWith("/") || !URL.canParse(url)) {
       throw new PageProblem(400, "The path is invalid.");
     }
-    const { pathname, searchParams } = new URL(request.target, base);
+    const { pathname, searchParams } = new URL(url);
     if (pathname === "/healthz") {
       this.#send(exchange, 200, "text/plain; charset=utf-8", Buffer.from("ok\n"));
       return;

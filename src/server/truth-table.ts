@@ -122,9 +122,9 @@ function cellOf(
   const isIn = direction === "join";
   const text =
     witness.hop === "pod"
-      ? (decided?.pod ?? (isIn ? "ready" : (view.cause ?? "gone")))
+      ? (said(decided?.pod) ?? (isIn ? "ready" : (view.cause ?? "gone")))
       : witness.hop === "published"
-        ? (decided?.published ?? (isIn ? "listed" : "absent"))
+        ? (said(decided?.published) ?? (isIn ? "listed" : "absent"))
         : isIn
           ? "in use"
           : "absent";
@@ -135,6 +135,11 @@ function cellOf(
     since: wallAt(at),
     isStale: isStale(witness),
   };
+}
+
+/** The replica's word for it; undefined where it has none. */
+function said(text: string | undefined): string | undefined {
+  return text === "" || text === "unknown" ? undefined : text;
 }
 
 /** Requests to an address that left are the ones to look at. */

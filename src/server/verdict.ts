@@ -20,7 +20,7 @@ export function verdictOf(judged: Judged): Verdict {
   const unwatched = clusters.every(({ state }) => state !== "watching");
   if (unwatched) return { level: "unknown", ...noFinding, text: unknownText(clusters) };
   const lost = requests.find(({ side, lost: count }) => side === "lockstep" && count > 0);
-  const late = places.find((place) => lateMs(place) >= slowMs && place.kind !== "stock");
+  const late = firstLate(places, slowMs);
   const finding = findingFor(judged, late);
   const because =
     finding === undefined
@@ -43,6 +43,17 @@ function unknownText(clusters: State["clusters"]): string {
   const { name, state, detail } = first;
   const others = clusters.length === 1 ? "" : ` (and ${clusters.length - 1} more)`;
   return `No cluster is watched at present: ${name} is ${state}${others}${detail === null ? "." : `: ${detail}`}`;
+}
+
+/** Of the first late hop the later direction. */
+function firstLate(places: readonly LatePlace[], slowMs: number): LatePlace | undefined {
+  const late = places.filter((place) => lateMs(place) >= slowMs && place.kind !== "stock");
+  return late
+    .filter(({ hop }) => hop === late[0]?.hop)
+    .reduce<LatePlace | undefined>(
+      (most, place) => (most !== undefined && lateMs(most) >= lateMs(place) ? most : place),
+      undefined,
+    );
 }
 
 /** How late a change is there now: the median of the last minutes, or the oldest that waits. */
