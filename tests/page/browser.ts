@@ -51,7 +51,8 @@ export async function openPage(browser: Browser, url: string, screen: Screen): P
   });
   page.on("pageerror", (error) => problems.push(error.message));
   page.on("request", (request) => {
-    if (!request.url().startsWith(new URL(url).origin)) problems.push(`request to ${request.url()}`);
+    if (!request.url().startsWith(new URL(url).origin))
+      problems.push(`request to ${request.url()}`);
   });
   await page.goto(url);
   return { page, context, problems };

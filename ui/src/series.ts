@@ -1,30 +1,14 @@
 // The series of the charts: read once, then continued by the points of the event stream. All views
 // share one copy, which holds the last hour.
 import { useSyncExternalStore } from "react";
-import type { PointsBatch, Series, SeriesAnswer } from "../../src/server/api.ts";
+import type { PointsBatch, SeriesAnswer } from "../../src/server/api.ts";
 import { ApiError, get } from "./api.ts";
+import { continued } from "./series-points.ts";
 import { store } from "./store.ts";
 
 export interface KnownSeries {
   readonly answer: SeriesAnswer | undefined;
   readonly error: ApiError | undefined;
-}
-
-const keptMs = 3_600_000;
-
-/** Appends the values of one instant; series without a value at it are left as they are. */
-export function continued(
-  series: readonly Series[],
-  { at, values }: PointsBatch,
-): readonly Series[] {
-  return series.map((one) => {
-    const value = values[one.id];
-    const lastAt = one.points.at(-1)?.[0] ?? 0;
-    if (value === undefined || at <= lastAt) return one;
-    const first = one.points.findIndex(([pointAt]) => pointAt >= at - keptMs);
-    const kept = first === -1 ? [] : one.points.slice(first);
-    return { ...one, points: [...kept, [at, value] as [number, number | null]] };
-  });
 }
 
 class SeriesStore {

@@ -3,6 +3,7 @@ import type { LagRow, Series } from "../../../src/server/api.ts";
 import { age, count, duration } from "../format.ts";
 import { slowMs } from "../journey-path.ts";
 import { Spark } from "./spark.tsx";
+import { WideTable } from "./wide-table.tsx";
 
 const kindText: Readonly<Record<string, string>> = { stock: "stock (model)", lockstep: "Lockstep" };
 
@@ -50,7 +51,7 @@ export function LagTable({
       {rows.length === 0 ? (
         <p className="dim">No {direction === "leave" ? "removal" : "addition"} in the last hour.</p>
       ) : (
-        <div className="scroll">
+        <WideTable label={`Table: ${name}`}>
           <table className="figures">
             <caption className="hidden">{name} by hop, of the last hour</caption>
             <thead>
@@ -72,7 +73,7 @@ export function LagTable({
               ))}
             </tbody>
           </table>
-        </div>
+        </WideTable>
       )}
     </section>
   );

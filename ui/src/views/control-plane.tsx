@@ -144,12 +144,8 @@ function JourneyStrip({
   return (
     <>
       <div className="strip" style={{ paddingLeft: gutterPx, paddingRight: rightPx }}>
-        <svg
-          width="100%"
-          height={height}
-          role="img"
-          aria-label={`${counted(visible.length, "change")} over time`}
-        >
+        <svg width="100%" height={height}>
+          <title>{`${counted(visible.length, "change")} over time`}</title>
           {rows.map(({ item: { journey, segments }, lane }) => (
             <a
               key={journey.id}

@@ -9,6 +9,7 @@ import { FindingCard } from "../parts/finding-card.tsx";
 import { Notice, Waiting } from "../parts/notice.tsx";
 import { RequestCounters } from "../parts/request-counters.tsx";
 import { Ago } from "../parts/time.tsx";
+import { WideTable } from "../parts/wide-table.tsx";
 import type { Known } from "../store.ts";
 import { chartsOf } from "./control-plane.tsx";
 
@@ -196,7 +197,7 @@ function Measures({ running }: { readonly running: Running }) {
   return (
     <section className="panel" aria-label="Measured">
       <h2>Measured</h2>
-      <div className="scroll">
+      <WideTable label="Table: measured">
         <table className="figures roomy">
           <caption className="hidden">Stock and Lockstep side by side</caption>
           <thead>
@@ -220,7 +221,7 @@ function Measures({ running }: { readonly running: Running }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </WideTable>
     </section>
   );
 }

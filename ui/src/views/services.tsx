@@ -8,6 +8,7 @@ import { kindsOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 import { JourneyTable, journeyHref } from "../parts/journey-table.tsx";
 import { Notice, Waiting } from "../parts/notice.tsx";
+import { WideTable } from "../parts/wide-table.tsx";
 import { go, type Route, routeHref, serviceHref } from "../route.ts";
 import type { Known } from "../store.ts";
 
@@ -73,7 +74,7 @@ function ServiceList({ route, revision }: { readonly route: Route; readonly revi
               : "Search for a part of namespace/name."}
           </Notice>
         ) : (
-          <div className="scroll">
+          <WideTable label="Table: services">
             <table className="figures roomy">
               <caption className="hidden">Services with endpoints and disagreements</caption>
               <thead>
@@ -111,7 +112,7 @@ function ServiceList({ route, revision }: { readonly route: Route; readonly revi
                 {count(value.services.length)} of {count(value.total)} are shown; search for others.
               </p>
             )}
-          </div>
+          </WideTable>
         )}
       </section>
     </div>
@@ -253,7 +254,7 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
           No source lists an endpoint for this service. Check its selector and its pods.
         </Notice>
       ) : (
-        <div className="scroll">
+        <WideTable label="Table: endpoints by source">
           <table className="truth">
             <caption className="hidden">
               Endpoints of {service}: a row for each, a column for each source
@@ -282,7 +283,7 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
               ))}
             </tbody>
           </table>
-        </div>
+        </WideTable>
       )}
       <p className="dim legend-text">
         ● in · ○ out · ◐ draining · ◇ held · ! suspect · ? unknown · ▲ highlighted row: the sources
