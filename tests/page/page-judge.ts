@@ -1,7 +1,6 @@
 // Judgements that hold for every view of the page: nothing in the console, no serious finding of axe-core,
 // nothing wider than the screen, and figures equal to those of the API.
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import type { State } from "../../src/server/api.ts";
@@ -18,8 +17,6 @@ export const views: readonly (readonly [string, string])[] = [
   ["what-if", ".prediction"],
 ];
 
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
 interface AxeViolation {
   readonly id: string;
   readonly impact: string;
@@ -28,7 +25,7 @@ interface AxeViolation {
 
 /** Serious and critical violations, in words. */
 export async function accessProblems(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
+  await page.evaluate(axe.source);
   const violations = (await page.evaluate(
     "axe.run(document, { resultTypes: ['violations'] }).then((one) => one.violations)",
   )) as readonly AxeViolation[];

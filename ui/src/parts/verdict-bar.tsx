@@ -1,4 +1,4 @@
-// The verdict: one sentence, how sure it is, since when, and the fix to copy. A screen reader hears a new
+// The verdict: one sentence, how sure it is, since when, and the fix to copy. A screen reader says a new
 // verdict, not every new figure of it.
 import { useEffect, useState } from "react";
 import type { Finding, Verdict } from "../../../src/server/api.ts";
