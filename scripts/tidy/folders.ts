@@ -53,6 +53,23 @@ const product: Readonly<Record<string, Folder>> = {
     ],
     reason: flow,
   },
+  server: {
+    mayImport: [
+      "environment",
+      "kube",
+      "sources",
+      "model",
+      "decide",
+      "access-log",
+      "timeline",
+      "observe",
+      "history",
+      "telemetry",
+      "recording",
+      "doctor",
+    ],
+    reason: "the page shows what the product knows; the parts of a lab are handed in",
+  },
 };
 
 const productNames = Object.keys(product);
@@ -92,6 +109,9 @@ export const ordinaryClients = [
   "src/lab/stock/",
 ];
 export const ownServer = "src/apiserver/";
+
+/** Of src, the page may import these: the contract, and text that a terminal shows alike. */
+export const ofThePage = ["src/server/api.ts", "src/environment/duration-text.ts"];
 
 /** Where ambient time, chance, files and sockets are allowed, because it is what they wrap. */
 export const ambientAllowed = ["src/environment/node/", "src/simulation/", "src/main.ts"];

@@ -132,7 +132,7 @@ function makeServer(parts: ServerParts): ApiServer {
   return apiServer;
 }
 
-/** What a server writes down of each request: into its own log, and into an audit log if asked. */
+/** The records of each request: in the server's own log, and in an audit log if asked. */
 function recordsOf(parts: ServerParts): readonly RequestObserver[] {
   const { environment, profile, verbosity, klog, peers, audit } = parts;
   const { clock, random } = environment;

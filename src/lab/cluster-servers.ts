@@ -19,7 +19,7 @@ export const defaultProfile: ProfileName = "1.33";
 /** The user of the lab's kubeconfig, who may do everything. */
 export const administrator: User = { name: "lab-admin", groups: ["system:masters"] };
 
-/** Who the parts of the cluster are to its API servers, as kubeadm has it. */
+/** The users of the cluster's components, as in kubeadm. */
 const componentUsers: readonly User[] = [
   { name: "system:kube-controller-manager", groups: [] },
   { name: "system:kube-scheduler", groups: [] },
@@ -80,7 +80,7 @@ function noteStored(storage: Storage, onEvent: (event: StorageEvent) => void): v
   });
 }
 
-/** Who is known from the start, by token. */
+/** The users that are known from the start, by token. */
 export function clusterTokens(
   token: string,
   loopbackToken: string,

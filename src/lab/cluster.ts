@@ -80,7 +80,7 @@ export interface ClusterOptions {
   readonly observers?: readonly RequestObserver[];
   /** Called as the storage commits each change of an object, before any watch receives it. */
   readonly onStored?: (event: StorageEvent) => void;
-  /** What the controllers' resync period is stretched by, from 1 to 2; drawn unless given. */
+  /** The controllers' resync period is multiplied by this, from 1 to 2; drawn unless given. */
   readonly resyncFactor?: number;
   /** Called as each server begins to listen. */
   readonly onReady?: (server: ReachableServer) => void;
@@ -98,7 +98,7 @@ export interface ReachableServer {
   readonly name: string;
   readonly url: string;
   readonly token: string;
-  /** What the server itself logs. */
+  /** The log of the server itself. */
   readonly klog: Klog;
   /** Ends this server alone. Idempotent. */
   stop(): Promise<void>;
@@ -125,7 +125,7 @@ export interface Cluster<Server extends ReachableServer = ClusterServer> {
   stop(): Promise<void>;
 }
 
-/** What the servers of a cluster get from it. */
+/** The parts of a cluster that its servers use. */
 export interface ServerSurroundings {
   readonly podLogs: ComponentLogs;
   /** Of components on simulated machines, which have names and no addresses. */

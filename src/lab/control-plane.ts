@@ -120,7 +120,7 @@ export class ControlPlane {
     });
   }
 
-  /** Who runs only one need not elect it, and saves its writes of every two seconds. */
+  /** A single manager needs no election, and saves its writes of every two seconds. */
   #flagsOf(flags: Partial<ControllerFlags>): Partial<ControllerFlags> {
     return { "leader-elect": this.#options.managers > 1, ...flags };
   }

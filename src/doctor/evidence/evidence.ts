@@ -3,6 +3,7 @@ import type { Journey } from "../../timeline/journey.ts";
 import { MetricsFacts } from "./metrics-facts.ts";
 import type { MetricsPage } from "./metrics-window.ts";
 import { ObjectFacts } from "./objects.ts";
+import { RequestLog } from "./request-log.ts";
 import { SeenChanges } from "./seen-changes.ts";
 import { Settings } from "./settings.ts";
 import { SignLog } from "./sign-log.ts";
@@ -56,6 +57,7 @@ export function noFacts(): Facts {
     signs: new SignLog(),
     objects: new ObjectFacts(),
     settings: new Settings(),
+    requests: new RequestLog(),
     metrics: new MetricsFacts(),
     changes: new SeenChanges(),
   };

@@ -9,12 +9,10 @@ import { RecordingVersionError } from "../../recording/recording-line.ts";
 import { replayJourneys } from "../../recording/replayed-journeys.ts";
 import type { RunHeader } from "../../recording/replayed-run.ts";
 import type { Facts } from "./evidence.ts";
-import { savedMetrics } from "./metrics-facts.ts";
+import { LineSieve } from "./line-sieve.ts";
+import { MetricsPageReader, savedMetrics } from "./metrics-facts.ts";
 import { ChangeCollector } from "./seen-changes.ts";
 import { TextReader } from "./text-reader.ts";
-
-/** Lines are cut here: the values that signs need stand before it. */
-const lineBytesMax = 65_536;
 
 /** A dump of a large cluster has some thousand files. */
 const filesMax = 50_000;
@@ -22,8 +20,8 @@ const depthMax = 12;
 
 const chunkBytes = 262_144;
 
-/** A large API server answers with some 200,000 lines of metrics. */
-const pageLinesMax = 1_000_000;
+/** Lines of metrics are cut here. */
+const lineBytesMax = 65_536;
 
 export interface ReadSummary {
   files: number;
@@ -40,6 +38,8 @@ export interface ReadOptions {
   readonly facts: Facts;
   readonly log: Pick<Environment["log"], "info">;
   readonly signal: AbortSignal;
+  /** The files are metrics pages, whatever their first line is. */
+  readonly areMetrics?: boolean;
   readonly onProgress?: (summary: ReadSummary, path: string) => void;
 }
 
@@ -131,35 +131,81 @@ export async function readStream(
   chunks: AsyncIterable<Uint8Array>,
   { name, summary }: { readonly name: string; readonly summary: ReadSummary },
 ): Promise<void> {
-  const reader = new TextReader(options.facts, name);
-  const splitter = new LineSplitter({ bytesMax: lineBytesMax });
   const onBrokenOff = ({ text }: { readonly text: string }): void => {
     summary.limits.push(`${text}.`);
   };
   summary.files += 1;
-  let isFirst = true;
-  let page: { readonly about: SavedPage; readonly lines: string[] } | undefined;
-  const read = ({ text, number }: { readonly text: string; readonly number: number }): void => {
-    summary.lines += 1;
-    const about = number === 1 ? savedMetrics(name, text) : undefined;
-    if (about !== undefined) page = { about, lines: [] };
-    if (page === undefined) reader.push(text, number);
-    else if (page.lines.length < pageLinesMax) page.lines.push(text);
-  };
+  const linesBefore = summary.lines;
+  let lines: LineTaker | undefined;
   for await (const chunk of plainChunks(chunks, name, onBrokenOff)) {
     options.signal.throwIfAborted();
-    if (isFirst && chunk.includes(0)) {
+    if (lines === undefined && chunk.includes(0)) {
       summary.binary.push(name);
       return;
     }
-    isFirst = false;
+    lines ??= takerOf(options, name, chunk);
     summary.bytes += chunk.byteLength;
-    for (const line of splitter.push(chunk)) read(line);
+    lines.push(chunk);
+    summary.lines = linesBefore + lines.lines;
     options.onProgress?.(summary, name);
   }
-  for (const line of splitter.end()) read(line);
-  reader.end();
-  if (page !== undefined) options.facts.metrics.add({ ...page.about, text: page.lines.join("\n") });
+  lines?.end();
+  summary.lines = linesBefore + (lines?.lines ?? 0);
+}
+
+interface LineTaker {
+  readonly lines: number;
+  push(chunk: Uint8Array): void;
+  end(): void;
+}
+
+/** A line of a metrics page is never longer. */
+const firstLineMax = 1_024;
+
+/** By its first line a file is a metrics page, or any text. */
+function takerOf({ facts, areMetrics }: ReadOptions, name: string, first: Uint8Array): LineTaker {
+  const [firstLine = ""] = Buffer.from(first.subarray(0, firstLineMax))
+    .toString("utf8")
+    .split("\n");
+  const saved = savedMetrics(name, firstLine.trimEnd());
+  const about = saved ?? (areMetrics === true ? { source: name, atMs: Number.NaN } : undefined);
+  return about === undefined ? textTaker(facts, name) : metricsTaker(facts, about);
+}
+
+function textTaker(facts: Facts, name: string): LineTaker {
+  const reader = new TextReader(facts, name);
+  const sieve = new LineSieve(reader);
+  return {
+    get lines() {
+      return sieve.lines;
+    },
+    push: (chunk) => sieve.push(chunk),
+    end() {
+      sieve.end();
+      reader.end();
+    },
+  };
+}
+
+function metricsTaker(facts: Facts, about: SavedPage): LineTaker {
+  const page = new MetricsPageReader(about);
+  const splitter = new LineSplitter({ bytesMax: lineBytesMax });
+  let lines = 0;
+  const texts = (found: Iterable<{ readonly text: string }>): readonly string[] => {
+    const all = Array.from(found, ({ text }) => text);
+    lines += all.length;
+    return all;
+  };
+  return {
+    get lines() {
+      return lines;
+    },
+    push: (chunk) => page.push(texts(splitter.push(chunk))),
+    end() {
+      page.push(texts(splitter.end()));
+      page.end(facts.metrics);
+    },
+  };
 }
 
 async function* parts(file: {

@@ -46,15 +46,15 @@ export class Gathered {
     if (save !== undefined) await save(path, text.endsWith("\n") ? text : `${text}\n`);
   }
 
-  /** A page of a program and a pod of it, `kube-controller-manager/POD`; they are numbered from 1. */
+  /** A page of a program in a pod, `kube-controller-manager/POD`; they are numbered from 1. */
   async metrics(
-    name: string,
+    program: string,
     page: { readonly number: number; readonly atMs: number; readonly text: string },
   ): Promise<void> {
     const { facts, save } = this.#options;
     const { number, atMs, text } = page;
-    const path = `metrics/${name}`;
-    const component = name.slice(0, name.indexOf("/"));
+    const path = `metrics/${program}`;
+    const [component = ""] = program.split("/");
     facts.metrics.add({ component, process: this.#sourceOf(path), atMs, text });
     const file = `${path}-${number}.txt`;
     if (save !== undefined) await save(file, `${metricsTimeLine(atMs)}\n${text}`);

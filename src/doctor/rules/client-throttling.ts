@@ -7,7 +7,12 @@ import type { Evidence, JourneyEvidence, MetricsEvidence } from "../evidence/evi
 import { type LimiterWindow, limiterWindow } from "../evidence/limiter-window.ts";
 import { MetricsWindow } from "../evidence/metrics-window.ts";
 import { type PublishedLag, publishedLag } from "../evidence/published-lag.ts";
-import { type QueueWindow, queueWindow } from "../evidence/queue-window.ts";
+import {
+  endpointQueues,
+  type QueueWindow,
+  queueDelayMs,
+  queueWindow,
+} from "../evidence/queue-window.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
 import type { Severity } from "../finding.ts";
 import { counted } from "../report/counted.ts";
@@ -32,8 +37,6 @@ const binding = 0.5;
 
 const directions = ["leave", "join"] as const;
 
-const endpointQueues = ["endpoint", "endpoint_slice", "endpoint_slice_mirroring"];
-
 /** A sign with how late changes are by it. */
 interface LateSign extends Sign {
   readonly delayMs: number;
@@ -46,7 +49,7 @@ export const clientThrottling: Cause = {
     "API server. Endpoint changes are published later than they could be, by seconds to " +
     "minutes.",
   hop: "published",
-  explains: ["dead-endpoints", "no-endpoints"],
+  explains: ["endpoint-backlog", "per-sync-get", "dead-endpoints", "no-endpoints"],
 
   signs(evidence) {
     const causes = [...logSign(evidence), ...evidence.metrics.flatMap(limiterSign)];
@@ -144,11 +147,6 @@ function isLimitBinding(limiter: LimiterWindow, queue: QueueWindow): boolean {
   return !isServerSlow && limiter.waitSeconds >= binding * queue.workSeconds;
 }
 
-/** Those that were taken say how long they had waited; those behind will wait for the whole queue. */
-function queueDelayMs({ depth, rate, meanQueueSeconds }: QueueWindow): number {
-  return Math.max(meanQueueSeconds, depth / rate) * 1000;
-}
-
 function limiterText(limiter: LimiterWindow, queue: QueueWindow): string {
   const busy = queue.meanWorkSeconds * queue.rate;
   const work = durationText(queue.meanWorkSeconds * 1000);
@@ -161,10 +159,11 @@ function limiterText(limiter: LimiterWindow, queue: QueueWindow): string {
     ? `a request waits ${wait} for the client's limit${server}`
     : `a sync takes ${work}${server}: ${wait} of it are a wait inside the client, which this ` +
       "version does not measure";
-  return (
-    `${waiting}; ${figure(busy)} workers are busy at ${figure(queue.rate)} syncs/s of ${work} each ` +
-    `(${limiter.metric}, ${queue.metrics.work})`
-  );
+  // Pages without a time have no rate.
+  const workers = Number.isNaN(queue.rate)
+    ? ""
+    : `; ${figure(busy)} workers are busy at ${figure(queue.rate)} syncs/s of ${work} each`;
+  return `${waiting}${workers} (${limiter.metric}, ${queue.metrics.work})`;
 }
 
 function queueText(queue: QueueWindow): string {

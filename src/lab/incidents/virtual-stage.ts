@@ -6,8 +6,8 @@ import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { AccuracyCounters } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import type { StageRecorder } from "../saved/stage-recorder.ts";
-import type { Incident, IncidentResult } from "./incident.ts";
-import type { Stage, StageProgress } from "./stage.ts";
+import { type Incident, type IncidentResult, ofShortPlay } from "./incident.ts";
+import type { PlaySize, Stage, StageProgress } from "./stage.ts";
 import { TimeToCause } from "./time-to-cause.ts";
 
 export interface VirtualPlayOptions {
@@ -15,6 +15,8 @@ export interface VirtualPlayOptions {
   readonly fix?: boolean;
   /** Measures how long `lockstep doctor` takes to name the cause; not unless given. */
   readonly examine?: boolean;
+  /** `full` unless given. */
+  readonly size?: PlaySize;
   /** Records each stage; none unless given. */
   readonly recording?: Recording;
   /** Aborts the play, with its reason. */
@@ -58,7 +60,7 @@ export class VirtualStages {
   }
 
   readonly open = async <Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> => {
-    const { seed, signal, onProgress, onOpened, recording } = this.#options;
+    const { seed, size = "full", signal, onProgress, onOpened, recording } = this.#options;
     const { accuracy } = this;
     const said = { step: "" };
     const progress = onProgress && {
@@ -69,7 +71,7 @@ export class VirtualStages {
     return simulate(simulated, async (simulation) => {
       onOpened?.(simulation);
       const recorder = recording?.forStage(simulation.host(operator), operator);
-      const stage = virtualStage(simulation, said, { recorder, accuracy });
+      const stage = virtualStage(simulation, said, { size, recorder, accuracy });
       const timeToCause = this.#timeToCause;
       const onTrouble = (access: ClusterAccess): void => timeToCause?.begin(stage, access);
       const result = await play(timeToCause === undefined ? stage : { ...stage, onTrouble });
@@ -87,8 +89,8 @@ export async function playInVirtualTime(
   incident: Incident,
   options: VirtualPlayOptions,
 ): Promise<IncidentResult> {
-  const { seed, fix = false } = options;
-  const isExamined = options.examine === true && !fix;
+  const { seed, fix = false, size = "full" } = options;
+  const isExamined = options.examine === true && !fix && size === "full";
   const timeToCause = isExamined ? new TimeToCause(incident.rule) : undefined;
   const stages = new VirtualStages(options, timeToCause);
   const findings = await incident.play(stages.open, { fix });
@@ -101,20 +103,24 @@ export async function playInVirtualTime(
     durationMs: stages.durationMs,
     traceHash: stages.traceHash(),
     observer: stages.accuracy.result(),
-    ...findings,
-    measures,
+    ...(size === "short" ? ofShortPlay(findings) : { ...findings, measures }),
   };
 }
 
 function virtualStage(
   simulation: Simulation,
   said: { step: string },
-  { recorder, accuracy }: Pick<Stage, "accuracy"> & { recorder: StageRecorder | undefined },
+  {
+    size,
+    recorder,
+    accuracy,
+  }: Pick<Stage, "accuracy" | "size"> & { recorder: StageRecorder | undefined },
 ): Stage {
   return {
     accuracy,
     ...(recorder !== undefined && { recorder }),
     mode: "virtual",
+    size,
     environmentOf: (machine) => simulation.host(machine),
     hostOf: (machine) => machine,
     folderOf: () => "/run/lockstep",

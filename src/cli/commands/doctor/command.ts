@@ -18,6 +18,7 @@ export interface DoctorFlags {
   readonly for?: number;
   readonly maxQps?: number;
   readonly save?: string;
+  readonly metrics: readonly string[];
 }
 
 const epilogue = `
@@ -66,6 +67,12 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
       "find the cause of late endpoint changes in logs and objects, or in a live cluster",
     )
     .argument("[path...]", "files and folders to read; - is standard input")
+    .option(
+      "--metrics <url-or-file>",
+      "metrics of a component: a /metrics URL, a saved page, or a Prometheus; repeatable",
+      listOf(anyText),
+      [],
+    )
     .optionsGroup("Live cluster:")
     .option(
       "--context <name>",

@@ -9,6 +9,7 @@ import type { ReadSummary } from "../../../doctor/evidence/read-paths.ts";
 import { placeText, type SignGroup } from "../../../doctor/evidence/sign-log.ts";
 import type { Finding } from "../../../doctor/finding.ts";
 import { jsonReport } from "../../../doctor/report/json.ts";
+import { markdownLines } from "../../../doctor/report/markdown.ts";
 import { withoutSecrets, withTexts } from "../../../doctor/report/redacted.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Terminal } from "../../../environment/terminal.ts";
@@ -166,30 +167,10 @@ function notExaminedLines(live: LiveSummary | undefined, width: number): readonl
   return ["", "Could not be examined", ...lines];
 }
 
-function markdown({ findings, open }: Diagnosis, { files, lines, live }: Examined): string {
+function markdown(diagnosis: Diagnosis, { files, lines, live }: Examined): string {
   const cluster = visible(live?.cluster ?? "");
-  const parts = findings.flatMap((finding) => [
-    `### ${finding.rule} — ${finding.severity}, ${finding.confidence}`,
-    "",
-    finding.cause,
-    "",
-    ...finding.evidence.map(({ text, source }) => `- ${text} (\`${source}\`)`),
-    ...finding.consequences.map(({ rule, cause }) => `- consequence: **${rule}**: ${cause}`),
-    "",
-    `Fix, on ${finding.fix.component}:`,
-    "",
-    "```",
-    finding.fix.change,
-    "```",
-    "",
-    finding.fix.reason,
-    "",
-  ]);
-  const missing = open.map(({ rule, missing: texts }) => `- ${rule}: missing ${texts.join("; ")}`);
   return [
-    findings.length === 0 ? "Nothing found." : "",
-    ...parts,
-    ...(missing.length === 0 ? [] : ["Not enough evidence:", "", ...missing, ""]),
+    ...markdownLines(diagnosis),
     ...(live?.problems ?? []).map((text) => `- not examined: ${visible(text)}`),
     live === undefined
       ? `Read: ${files} files, ${lines} lines.`

@@ -51,7 +51,7 @@ import {
   stockApp,
 } from "./ingresses.ts";
 import { LockWatch } from "./lock-watch.ts";
-import { type GhostSettings, liveSettings, writeUpSettings } from "./settings.ts";
+import { type GhostSettings, shortSettings, writeUpSettings } from "./settings.ts";
 import { StatusWatch } from "./status-watch.ts";
 
 export type GhostLeaderOptions = IncidentOptions & Partial<GhostSettings>;
@@ -73,7 +73,11 @@ export async function playGhostLeader(
   { fix, ...chosen }: GhostLeaderOptions,
 ): Promise<IncidentFindings> {
   return open(async (stage) => {
-    const settings = { ...writeUpSettings, ...(stage.mode === "live" && liveSettings), ...chosen };
+    const settings = {
+      ...writeUpSettings,
+      ...(stage.size === "short" && shortSettings),
+      ...chosen,
+    };
     const timeline: TimelineEntry[] = [];
     const note = (text: string): void => {
       timeline.push({ atMs: stage.now(), text });
@@ -148,7 +152,7 @@ async function makeGhosts(scene: GhostScene, note: (text: string) => void): Prom
   };
 }
 
-/** What operators could see during the incident. */
+/** The state that operators could see during the incident. */
 async function lookAtGhost(scene: GhostScene, ghosts: Ghosts): Promise<GhostLook> {
   const { stage, client, statuses } = scene;
   const { network } = stage.environmentOf("user");
