@@ -163,10 +163,10 @@ test("a proxy passes a request to the pod, without the credentials, and its answ
     async ({ call, simulation }) => {
       const listener = await simulation
         .host("node")
-        .network.listen({ host: "node", port: 10257 }, ({ request, respond }) => {
-          const { method, target, headers } = request;
+        .network.listen({ host: "node", port: 10257 }, (exchange) => {
+          const { method, target, headers } = exchange.request;
           const seen = `${method} ${target} ${headers["authorization"] ?? "no credentials"}`;
-          respond(201, { "content-type": "text/plain" }).end(Buffer.from(seen));
+          exchange.respond(201, { "content-type": "text/plain" }).end(Buffer.from(seen));
         });
       for (const name of ["a", "away"]) await call("POST", pods, pod(name));
       const { status, text } = await call("GET", `${pods}/https:a:10257/proxy/metrics/x?y=1`);
