@@ -20,7 +20,7 @@ export interface Failing {
   readonly test: string;
 }
 
-/** What LOCKSTEP_SEEDS is when it is not set; `npm run check` takes a third of them. */
+/** What LOCKSTEP_SEEDS is when it is not set; `npm run check` takes a fifth of them. */
 const usualSeeds = 50;
 
 /** No test is about how fast this machine is. */
