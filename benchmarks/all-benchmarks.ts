@@ -1,10 +1,12 @@
 // Every benchmark by the name it is called by.
 import { apiserverBenchmark } from "./apiserver.ts";
 import type { Benchmark } from "./benchmark.ts";
+import { doctorBenchmark } from "./doctor.ts";
 import { historyBenchmark } from "./history.ts";
 import { ingressBenchmark } from "./ingress.ts";
 import { journeysBenchmark } from "./journeys.ts";
 import { kubeBenchmark } from "./kube.ts";
+import { pageBenchmark } from "./page.ts";
 import { proxyBenchmark } from "./proxy.ts";
 import { simulationBenchmark } from "./simulation.ts";
 import { tenantsBenchmark } from "./tenants.ts";
@@ -18,4 +20,6 @@ export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
   journeys: journeysBenchmark,
   history: historyBenchmark,
   tenants: tenantsBenchmark,
+  doctor: doctorBenchmark,
+  page: pageBenchmark,
 };

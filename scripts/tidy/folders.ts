@@ -41,8 +41,34 @@ const product: Readonly<Record<string, Folder>> = {
     reason: flow,
   },
   doctor: {
-    mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline"],
+    mayImport: [
+      "environment",
+      "kube",
+      "sources",
+      "model",
+      "access-log",
+      "timeline",
+      "observe",
+      "recording",
+    ],
     reason: flow,
+  },
+  server: {
+    mayImport: [
+      "environment",
+      "kube",
+      "sources",
+      "model",
+      "decide",
+      "access-log",
+      "timeline",
+      "observe",
+      "history",
+      "telemetry",
+      "recording",
+      "doctor",
+    ],
+    reason: "the page shows what the product knows; the parts of a lab are handed in",
   },
 };
 
@@ -83,6 +109,9 @@ export const ordinaryClients = [
   "src/lab/stock/",
 ];
 export const ownServer = "src/apiserver/";
+
+/** Of src, the page may import these: the contract, and text that a terminal shows alike. */
+export const ofThePage = ["src/server/api.ts", "src/environment/duration-text.ts"];
 
 /** Where ambient time, chance, files and sockets are allowed, because it is what they wrap. */
 export const ambientAllowed = ["src/environment/node/", "src/simulation/", "src/main.ts"];

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { ambientAllowed, folders, ordinaryClients, ownServer, pureFolders } from "./folders.ts";
 import { describeBreach, tidy } from "./tidy.ts";
 
-const header = "// What this file is for.\n";
+const header = "// The purpose of this file.\n";
 
 function problems(path: string, code: string): string[] {
   return tidy(path, header + code).map((breach) => `${breach.line}: ${breach.problem}`);
@@ -13,7 +13,7 @@ function problems(path: string, code: string): string[] {
 
 const files = execFileSync(
   "git",
-  ["ls-files", "--cached", "--others", "--exclude-standard", "*.ts", "*.mjs"],
+  ["ls-files", "--cached", "--others", "--exclude-standard", "*.ts", "*.tsx", "*.mjs"],
   { encoding: "utf8" },
 )
   .split("\n")
@@ -64,6 +64,7 @@ it.each([
   ["src/cli/x.ts", 'const type = "heard";', undefined],
   ["src/lab/x.ts", 'const text = "the proxy was told";', undefined],
   ["src/cli/x.test.ts", 'const text = "the proxy was told";', undefined],
+  ["ui/src/x.tsx", "const text = <p>the proxy was told</p>;", 'the word "told" in a text'],
 ])("refuses unclear words in texts for people: %s %s", (path, line, problem) => {
   const [breach] = tidy(path, `${header}\nexport ${line}\n`);
   expect(breach?.problem).toBe(problem);
@@ -82,6 +83,10 @@ it.each([
     'the word "nobody" in the name of a test',
   ],
   ["src/kube/x.test.ts", 'check("is told", run);', undefined],
+  ["src/kube/x.ts", "/** What a watch sends. */", 'a comment that begins with "What"'],
+  ["src/kube/x.ts", "/**\n * Whose it is.\n */", 'a comment that begins with "Whose"'],
+  ["src/kube/x.ts", "// Events, and what they show.", undefined],
+  ["src/doctor/x.ts", "// What a watch sends.", undefined],
 ])("refuses unclear words in comments and names of tests: %s %s", (path, line, problem) => {
   const [breach] = tidy(path, `${header}\n${line}\n`);
   expect(breach?.problem).toBe(problem);
@@ -121,6 +126,9 @@ it.each([
   ["src/kube/x.test.ts", "../lab/y.ts", []],
   ["src/kube/x.test.ts", "../../tests/y.ts", []],
   ["tests/kube/x.ts", "../../src/kube/y.ts", []],
+  ["ui/src/x.tsx", "../../src/server/api.ts", []],
+  ["ui/src/x.tsx", "../../src/kube/y.ts", ["2: the page imports src/kube/y.ts"]],
+  ["ui/src/x.test.ts", "../../tests/page/y.ts", []],
 ])("checks the direction of an import: %s → %s", (path, from, expected) => {
   expect(problems(path, `import { y } from "${from}";\nexport const z = y;`)).toEqual(expected);
 });

@@ -16,6 +16,8 @@ export interface CommandContext {
   readonly keys?: (listener: (key: string) => void) => () => void;
   /** Aborts on Ctrl-C, SIGTERM or a closed terminal or pipe: stop, clean up, return. */
   readonly stop: AbortSignal;
+  /** Of Lockstep; absent in tests. */
+  readonly version?: string;
   /** Called on SIGUSR1: reopen the log files. */
   readonly onReopenLogs?: (listener: () => void) => void;
   /** Sets the log level; absent where it cannot change. */

@@ -8,6 +8,7 @@ import { ingressCommand } from "./commands/ingress/command.ts";
 import { journeysCommand } from "./commands/journeys/command.ts";
 import { labCommand } from "./commands/lab/command.ts";
 import { recordCommand } from "./commands/record/command.ts";
+import { serveCommand } from "./commands/serve/command.ts";
 import { syncCommand } from "./commands/sync/command.ts";
 import { upCommand } from "./commands/up/command.ts";
 import { watchCommand } from "./commands/watch/command.ts";
@@ -22,6 +23,7 @@ First steps:
   lockstep incident              five real incidents, replayed in simulated time
   lockstep whatif                predict how long changes wait in a cluster of your size
   lockstep watch                 measure how long changes take in your cluster (read-only)
+  lockstep serve                 show the same as a page in a browser (read-only)
   lockstep blame --help          find the cause of each 502 in an access log
   lockstep doctor --help         find the cause of late changes in logs and objects
   lockstep ingress --help        route traffic to your own clusters
@@ -70,6 +72,7 @@ export async function runProgram(
     ingressCommand,
     syncCommand,
     watchCommand,
+    serveCommand,
     journeysCommand,
     recordCommand,
     blameCommand,
@@ -78,7 +81,7 @@ export async function runProgram(
     incidentCommand,
     whatifCommand,
   ]) {
-    const made = command(context, (code) => {
+    const made = command({ ...context, version }, (code) => {
       exitCode = code;
     }).copyInheritedSettings(program);
     for (const below of made.commands) {

@@ -1,4 +1,4 @@
-// What a killed run has left is ended and removed only where it is provably that run's.
+// The leftovers of a killed run are ended and removed only if they provably belong to that run.
 import { expect, test } from "vitest";
 import type { Environment } from "../environment/environment.ts";
 import { simulate } from "../simulation/simulation.ts";

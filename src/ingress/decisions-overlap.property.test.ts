@@ -99,7 +99,7 @@ class OverlapWorld {
     while (this.#underWay.length > 0) this.advance(this.#underWay.length - 1, 1_000);
   }
 
-  /** What is decided, what is to be pushed, and the addresses that hold a slot. */
+  /** The decision, the pending push, and the addresses that hold a slot. */
   view() {
     const decided = this.decisions.truths.get(key)?.truth.endpoints.map(({ address }) => address);
     const services = [...this.state.present()].filter(({ kind }) => kind === "service");

@@ -44,9 +44,9 @@ import { ShownUsers, type ShownUsersOptions } from "./shown-users.ts";
 export interface DecisionsOptions extends ShownCertificatesOptions, ShownUsersOptions {
   /** The clusters whose services are routed to. */
   readonly sources: readonly SnapshotSource[];
-  /** What routes may do, beyond the class. */
+  /** Options of the routes, except the class. */
   readonly routing?: Omit<RoutingOptions, "className"> | undefined;
-  /** What is wanted now; it may change between two decisions. */
+  /** The current policy; it may change between two decisions. */
   readonly policy: () => TruthPolicy;
   /** Where requests come in, whether or not endpoints are taken from there. */
   readonly accessCluster?: string;
@@ -54,13 +54,13 @@ export interface DecisionsOptions extends ShownCertificatesOptions, ShownUsersOp
   readonly remembered?: RememberedEndpoints | undefined;
   /** Absent in a shadow. */
   readonly output?: DecisionOutput | undefined;
-  /** What the output has no room for; nothing when absent. */
+  /** Entries that do not fit into the output; none when absent. */
   readonly memory?: LeftOutSource | undefined;
-  /** Who settles doubts; without it nothing is ever doubted. */
+  /** Probes endpoints in doubt; without it no endpoint is in doubt. */
   readonly probes?: Pick<Probes, "want" | "standing">;
-  /** What requests found out; without it they are not listened to. */
+  /** Endpoints that requests could not reach; ignored when absent. */
   readonly feedback?: Pick<ProxyFeedback, "unreached"> | undefined;
-  /** Who looks up external names; without it such services have no endpoints. */
+  /** Looks up external names; without it such services have no endpoints. */
   readonly externalNames?: Pick<ExternalNames, "want" | "answerOf"> | undefined;
   readonly onTruth: (change: TruthChange) => void;
   /** Called after routes or problems were computed again, also if nothing is new. */
@@ -133,7 +133,7 @@ export class Decisions {
     return this.#table;
   }
 
-  /** Whose a rule is; undefined for one that is not of the table as it stands. */
+  /** The Ingress of a rule; undefined for a rule that is not in the current table. */
   originOf(host: string, rule: PathRule): RouteOrigin | undefined {
     return this.#routing.originOf(host, rule);
   }

@@ -41,9 +41,9 @@ export interface IngressLoopOptions
   readonly className: string;
   /** The secret whose certificate is shown for every name that has none of its own. */
   readonly defaultCertificate?: SecretReference | undefined;
-  /** What routes may do: a default backend, shared hosts. */
+  /** Options of the routes: a default backend, shared hosts. */
   readonly routing?: DecisionsOptions["routing"];
-  /** What is wanted at first; `setPolicy` changes it. */
+  /** The first policy; `setPolicy` changes it. */
   readonly policy: TruthPolicy;
   /** Where clients reach it, beside the addresses of the machine: no external name may lead there. */
   readonly ownAddresses?: readonly string[];
@@ -53,7 +53,7 @@ export interface IngressLoopOptions
   readonly knownBefore?: KnownBefore;
   /** Absent in a shadow. */
   readonly output?: DecisionOutput | undefined;
-  /** What the output has no room for; nothing when absent. */
+  /** Entries that do not fit into the output; none when absent. */
   readonly memory?: DecisionsOptions["memory"];
   /** Reports the endpoints that requests could not reach; absent without a proxy. */
   readonly proxy?: ProxyReporter;
@@ -113,7 +113,7 @@ export class IngressLoop {
   #decidedRevision = 0;
   /** Secrets may be others than by the last decision. */
   #areSecretsNew = false;
-  /** What was last said of the default certificate. */
+  /** The last reported problem of the default certificate. */
   #defaultProblem: string | undefined;
   /** Since when the event loop has been busy; undefined while nothing is queued. */
   #busySince: MonotonicMs | undefined;

@@ -56,7 +56,13 @@ export class ObserverCore {
 
   get journeys(): Pick<
     Timeline,
-    "counts" | "requestCounts" | "oldestPending" | "pending" | "clockSkew"
+    | "counts"
+    | "requestCounts"
+    | "oldestPending"
+    | "pending"
+    | "clockSkew"
+    | "endpointsOf"
+    | "services"
   > {
     return this.#timeline;
   }

@@ -140,6 +140,11 @@ export class ReplayedRun {
     return this.#clusters.map((cluster) => cluster.status());
   }
 
+  /** The proxy replicas that reported, and whether they have stopped to. */
+  get replicas(): readonly { readonly name: string; readonly isLost: boolean }[] {
+    return [...this.#replicas].map(([name, { isLost }]) => ({ name, isLost }));
+  }
+
   /** When a line was taken in, by the clock of the run; undefined for one that has no time. */
   instantOf(line: RecordingLine): number {
     if (line.type === "input") return line.t;

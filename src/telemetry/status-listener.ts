@@ -2,6 +2,7 @@
 // metrics. Commands add further pages.
 import type { Registry } from "prom-client";
 import type { ExchangeHandler, Listener, Network } from "../environment/network.ts";
+import { isOwnName } from "./own-name.ts";
 import { spelledOut } from "./spelled-out.ts";
 
 export interface StatusListenerOptions {
@@ -20,7 +21,7 @@ export interface StatusListenerOptions {
 export interface ShownReadiness {
   /** Undefined when it is ready. */
   readonly problem: string | undefined;
-  /** What is not as it should be all the same. */
+  /** Problems that do not make it unready. */
   readonly notes: readonly string[];
 }
 
@@ -41,7 +42,7 @@ export async function startStatusListener(options: StatusListenerOptions): Promi
   const pages = [...standingPages(options), ...(options.pages ?? [])];
   const handle: ExchangeHandler = async (exchange) => {
     const { request } = exchange;
-    const { status, contentType, body } = isOurName(request.headers["host"], options)
+    const { status, contentType, body } = isOwnName(request.headers["host"], options)
       ? request.method === "GET"
         ? await answer(pages, request.target)
         : textAnswer(405, "only GET is allowed here")
@@ -54,30 +55,6 @@ export async function startStatusListener(options: StatusListenerOptions): Promi
 const otherName =
   "requests are answered for an IP address, for localhost, and for the names that were given: " +
   "--status-host of lockstep ingress, --metrics-host of lockstep watch";
-
-/** No name ends with a number or is in brackets, so nothing else looks so. */
-const addressPattern = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d+)?$/;
-
-/**
- * A web page can let its own host name lead here and read the answers; it cannot do so with an
- * address, nor with localhost. A request without a host is not from a browser.
- */
-function isOurName(
-  header: string | readonly string[] | undefined,
-  { host, hostNames = [] }: Pick<StatusListenerOptions, "host" | "hostNames">,
-): boolean {
-  if (header === undefined) return true;
-  const given = String(header).toLowerCase();
-  if (addressPattern.test(given)) return true;
-  const name = withoutDot(given.replace(/:\d+$/, ""));
-  if (name === "localhost") return true;
-  return name !== "" && [host, ...hostNames].some((own) => withoutDot(own.toLowerCase()) === name);
-}
-
-/** A name may end with the dot of the root. */
-function withoutDot(name: string): string {
-  return name.endsWith(".") ? name.slice(0, -1) : name;
-}
 
 export function textAnswer(status: number, body: string): StatusAnswer {
   const text = spelledOut(body, "text");

@@ -111,6 +111,10 @@ export class Change implements Due {
     return this.#originAt;
   }
 
+  get cause(): string | undefined {
+    return this.#cause;
+  }
+
   /** The latest request that it has to do with, or its origin. */
   get lastRequestAt(): MonotonicMs {
     return this.#requests?.lastAt ?? this.#originAt;

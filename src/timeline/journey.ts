@@ -111,3 +111,14 @@ export function lagsAt(journey: Journey, hop: Hop): readonly number[] {
     at === hop && state.type === "shown" ? [state.lagMs] : [],
   );
 }
+
+/** No request is expected, so `traffic` is never awaited. */
+export function isAwaited({ hops }: Journey): boolean {
+  return hops.some(
+    ({ hop, state }) => hop !== "traffic" && (state.type === "pending" || state.type === "stuck"),
+  );
+}
+
+export function hasStuckHop({ hops }: Journey): boolean {
+  return hops.some(({ state }) => state.type === "stuck");
+}

@@ -12,3 +12,18 @@ export function lagBound({ lagMs, range }: ShownState): LagBound {
   if (range.maxMs === undefined || lagMs <= range.minMs) return "≥";
   return lagMs >= range.maxMs ? "≤" : "~";
 }
+
+/** Polled proxies are no more exact. */
+const uncertainMostMs = 5_000;
+
+/**
+ * Undefined when the start of the change is unknown, or the lag is not exact enough. Otherwise it
+ * is the maximum.
+ */
+export function measuredLagMs(state: HopState): number | undefined {
+  if (state.type !== "shown") return undefined;
+  const { range, lagMs } = state;
+  if (range === undefined) return lagMs;
+  const isOriginKnown = range.maxMs !== undefined && lagMs >= range.maxMs;
+  return isOriginKnown && lagMs - range.minMs <= uncertainMostMs ? lagMs : undefined;
+}

@@ -55,6 +55,8 @@ export class Line {
   /** Opened by the reference of this endpoint. Invariant: ids rise. */
   readonly own: Change[] = [];
   readonly cursors: Cursor[] = [];
+  /** As a pod watch names it. */
+  podName: string | undefined;
   /** Where it is. */
   readonly place: Place;
 

@@ -26,6 +26,11 @@ export class Places {
     return this.#size;
   }
 
+  /** Names of services, `namespace/name`, that have lines. */
+  get services(): Iterable<string> {
+    return this.#byService.keys();
+  }
+
   at(spot: Spot): Place | undefined {
     return this.#byService.get(spot.service)?.get(addressKey(spot));
   }

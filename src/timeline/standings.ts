@@ -56,7 +56,7 @@ export class Standings implements References {
   };
 
   /** Where the witness stands with regard to the change; undefined where it is on no line of it. */
-  standingOf({ line }: Change, witness: Witness): Standing | undefined {
+  standingOf({ line }: Pick<Change, "line">, witness: Witness): Standing | undefined {
     const own = line.cursorOf(witness);
     if (own !== undefined && own.origin !== "assumed") return { line, cursor: own };
     for (const address of line.place.coveringOf(line)) {

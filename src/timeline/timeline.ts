@@ -11,6 +11,7 @@ import { type Beginning, Change } from "./change.ts";
 import type { ClockAnchor, SkewInterval } from "./clock-skew.ts";
 import { ClockSkews } from "./clock-skews.ts";
 import { type EarlierChange, EarlierChanges } from "./earlier-changes.ts";
+import { type EndpointView, endpointViews } from "./endpoint-view.ts";
 import type { Journey } from "./journey.ts";
 import type { JourneyEvent } from "./journey-event.ts";
 import {
@@ -168,6 +169,16 @@ export class Timeline implements ObservationSink {
     return this.#places.has(service, isThere);
   }
 
+  /** Each endpoint of the service (`namespace/name`) as each witness shows it. */
+  endpointsOf(service: string): readonly EndpointView[] {
+    return endpointViews(service, this.#standings);
+  }
+
+  /** Services with endpoints, or with some that are leaving. */
+  get services(): Iterable<string> {
+    return this.#places.services;
+  }
+
   /** Changes that are not over, oldest first, at most so many. */
   pending(most = Number.POSITIVE_INFINITY): readonly Journey[] {
     return this.#live.first(most);
@@ -275,6 +286,7 @@ export class Timeline implements ObservationSink {
     const line = this.#lineOf(observation);
     if (line === undefined) return;
     this.#skews.note(observation);
+    line.podName ??= observation.podName;
     const { place } = line;
     const changes = this.#standings.changesOf(line);
     const known = this.#adopt(place, line, observation.witness);

@@ -21,7 +21,7 @@ import { MetricsSamples } from "./metrics-samples.ts";
 import { NewestLines } from "./newest-lines.ts";
 import { type AccessForm, ProxyAccess } from "./proxy-access.ts";
 
-/** What is recorded of a cluster. */
+/** The recorded parts of a cluster. */
 export interface RecordedCluster {
   readonly name: string;
   readonly access: ClusterAccess;
@@ -55,6 +55,9 @@ export type RecorderEnvironment = Pick<
 const scrapeEveryMs = 15_000;
 const scrapeDeadlineMs = 10_000;
 
+/** What the lab alone knows; no operator has it. */
+export const truthFolder = "truth";
+
 const recordingPath = "recording/recording.jsonl";
 
 /** Those who send requests to the proxies are none of the cluster's machines. */
@@ -73,7 +76,7 @@ export class StageRecorder {
   /** Clusters whose end was recorded. */
   readonly #finished = new Set<string>();
   #heldUpMs = 0;
-  /** What the recorder's own watches draw from at the servers. */
+  /** The random numbers of the recorder's own watches at the servers. */
   readonly isolatedReaders: ReadonlyMap<string, Random>;
 
   constructor(options: StageRecorderOptions) {
@@ -105,9 +108,9 @@ export class StageRecorder {
     for (const line of text.split("\n")) if (line !== "") lines.add(line);
   }
 
-  /** What was really true of a request that was lost; no operator knows this. */
+  /** The real state of a lost request; no operator knows this. */
   lost(request: LostRequest): void {
-    this.#linesOf("truth/lost-requests.jsonl").add(JSON.stringify(request));
+    this.#linesOf(`${truthFolder}/lost-requests.jsonl`).add(JSON.stringify(request));
   }
 
   /** Reads its metrics and records its changes from now on. */
@@ -155,7 +158,7 @@ export class StageRecorder {
     const tape = new ObserverTape({ ...environment, write: (line) => lines.add(line) });
     const observer = new Observer({
       ...environment,
-      // What the stock ingress of the lab goes by, in every version.
+      // The form that the stock ingress of the lab watches, in every version.
       clusters: [{ cluster, client, form: "endpoints" }],
       accessClusters: [],
       tap: tape,

@@ -35,6 +35,7 @@ interface Reading {
 }
 
 export class IngressNginxReader implements ProxyReader {
+  readonly kind = "ingress-nginx";
   readonly #options: IngressNginxReaderOptions;
   /** Readings that the workers may not have taken up yet. */
   readonly #settling = new Set<CancelTimer>();

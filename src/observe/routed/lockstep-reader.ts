@@ -50,6 +50,7 @@ export class LockstepReader implements ProxyReader {
   #routed: RoutedServices = new Map();
   /** Of the same services and ports. */
   readonly #seenPorts = new SeenPorts();
+  readonly kind = "lockstep";
   readonly ambiguous: readonly string[] = [];
 
   constructor(options: LockstepReaderOptions) {

@@ -4,11 +4,14 @@
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { RoutedWitness } from "../routed-witness.ts";
+import type { ProxyKind } from "./proxy-address.ts";
 
 /** Asks a proxy of one kind. */
 export interface ProxyReader {
   /** Asks once and tells the witness what is new. Throws when there is no answer to rely on. */
   read(signal: AbortSignal): Promise<void>;
+  /** Undefined until it is known. */
+  readonly kind: ProxyKind | undefined;
   /** Names in its answers that could be of several services, and so count for none. */
   readonly ambiguous: readonly string[];
   /** Nothing of it reaches the witness any more. Idempotent. */
@@ -24,6 +27,8 @@ export interface ProxySourceOptions extends Pick<Environment, "clock" | "timers"
 
 export interface ProxyStatus {
   readonly name: string;
+  /** Undefined until it is known. */
+  readonly kind: ProxyKind | undefined;
   /** `asking` until the first answer; `lost` when none has come for a while. */
   readonly state: "asking" | "connected" | "lost";
   /** When the last answer came; undefined before the first. */
@@ -59,6 +64,7 @@ export class ProxySource {
     const { name, reader } = this.#options;
     return {
       name,
+      kind: reader.kind,
       state: this.#isLost ? "lost" : this.#answeredAt === undefined ? "asking" : "connected",
       answeredAt: this.#answeredAt,
       problem: this.#problem,

@@ -45,6 +45,10 @@ class DetectingReader implements ProxyReader {
     this.#settings = settings;
   }
 
+  get kind(): ProxyKind | undefined {
+    return this.#reader?.kind;
+  }
+
   get ambiguous(): readonly string[] {
     return this.#reader?.ambiguous ?? [];
   }

@@ -29,7 +29,7 @@ const defaultModulesDirectory = "/usr/lib/nginx/modules";
 /** A unix socket's path has 107 bytes; Linux refuses a longer one. */
 const longestSocketPathBytes = 107;
 
-/** What a path in a configuration file may hold without any quoting. */
+/** Characters that a path in a configuration file may contain without quotes. */
 const plainPath = /^\/[\w./-]+$/;
 
 const folders = ["run", "lua/lockstep", "logs", "temp", "control", "state"];

@@ -1,10 +1,11 @@
-// What nginx should know: hosts with their rules, policies, services with their endpoints, certificates
-// and the names they are for, lists of users, and which of them were not pushed yet. Values are kept as
-// the text that is pushed, so a change that makes no difference there is none. What does not fit beside
-// what others have is left out (decide/fair-share.ts); a host that is, is pushed as one whose requests
-// are all refused, lest they fall to a wildcard with other rules.
-// Invariant: an entry is among the unpushed exactly when its value, or whether it is left out, changed
-// since it was last taken; and there are exactly the policies that some host refers to.
+// The state that nginx should have: hosts with their rules, policies, services with their
+// endpoints, certificates with their names, lists of users, and the entries that are not pushed
+// yet. Values are kept as the pushed text, so a change without an effect on the text is no change.
+// Entries that do not fit beside those of others are left out (decide/fair-share.ts). A host that
+// is left out is pushed with a rule that refuses all requests; otherwise a wildcard with other
+// rules would serve them. Invariant: an entry is unpushed exactly if its value, or whether it is
+// left out, changed since it was last taken; and the policies are exactly those that some host
+// refers to.
 
 import {
   type ChangedRoutes,
@@ -144,7 +145,7 @@ export class ProxyState {
     return oldest;
   }
 
-  /** What there is no room for beside what others have. */
+  /** Entries that do not fit beside those of others. */
   leftOut(): readonly LeftOutEntry[] {
     return this.#memory.leftOut((ref) => this.#hostsOf(ref));
   }
@@ -307,7 +308,7 @@ export class ProxyState {
     for (const ref of this.#memory.settle()) this.#push(ref);
   }
 
-  /** What a decision has and what is known of an earlier one. */
+  /** Routes of this decision and those known from an earlier one. */
   #allRoutes(decision: RoutingDecision): ChangedRoutes {
     const { hosts, services, certificates, serverNames, users } = decision;
     const either = (kind: EntryKind, decided: ReadonlyMap<string, unknown> | undefined) =>
@@ -321,7 +322,7 @@ export class ProxyState {
     };
   }
 
-  /** What is there before what refers to it, and what is gone the other way round. */
+  /** Adds an entry before its references, and removes it after them. */
   *#applyRoutes(decision: RoutingDecision, changed: ChangedRoutes): Steps<void> {
     const { hosts, certificates, serverNames, users, sameAs } = decision;
     const has = (map: ReadonlyMap<string, unknown> | undefined) => (name: string) =>

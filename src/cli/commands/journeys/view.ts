@@ -16,6 +16,8 @@ import {
   type ObserverRun,
   type RangeRecord,
 } from "../../../timeline/journey-record.ts";
+import { measuredLagMs } from "../../../timeline/lag-bound.ts";
+import { LagFigures } from "../../../timeline/lag-figures.ts";
 import { p99Of } from "../../../timeline/percentile.ts";
 import { type Direction, type Hop, hops } from "../../../timeline/witness.ts";
 import type { Paint } from "../../terminal/paint.ts";
@@ -30,8 +32,6 @@ import {
   paintTone,
   unknownSign,
 } from "../watch/hop-cell.ts";
-import { LagFigures } from "../watch/lag-figures.ts";
-import { measuredLagMs } from "../watch/tally.ts";
 
 interface ListOptions {
   readonly nowMs: WallMs;

@@ -90,11 +90,9 @@ Examples:
   lockstep watch --replay incident.jsonl --speed 10
   lockstep watch --json | jq -c 'select(.type == "stuck") | .journey'`;
 
-export function watchCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
-  const command = new Command("watch")
-    .description("show every endpoint change and how long each step takes, until stopped")
-    .optionsGroup("Which clusters and services:");
-  return addContextFlags(command)
+/** Flags of the sources beside the clusters. */
+export function addSourceFlags(command: Command): Command {
+  return command
     .option(
       "--access-context <name>",
       "cluster with copies of endpoints; repeatable (default: every cluster)",
@@ -110,17 +108,17 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
       [],
     )
     .option("--access-log <where>", "access log of a proxy; repeatable", listOf(anyText), [])
-    .option("--log-format <text>", "format of the access logs, as log_format of nginx", logFormat)
-    .optionsGroup("Output:")
-    .addOption(
-      new Option("--slow <time>", "mark lags at or above this")
-        .argParser(duration({ toMs: hourMs }))
-        .default(defaultSlowMs, "2s"),
-    )
-    .option("--for <time>", "stop after this time", duration({ toMs: yearMs, days: true }))
-    .option("--json", "print JSON, one object a line", false)
-    .option("--utc", "print times in UTC", false)
-    .optionsGroup("Files:")
+    .option("--log-format <text>", "format of the access logs, as log_format of nginx", logFormat);
+}
+
+export function slowOption(): Option {
+  return new Option("--slow <time>", "mark lags at or above this")
+    .argParser(duration({ toMs: hourMs }))
+    .default(defaultSlowMs, "2s");
+}
+
+export function addHistoryFlags(command: Command): Command {
+  return command
     .option("--history [file]", `keep changes in a file (default: ${defaultHistoryPathText})`)
     .option(
       "--history-max-age <time>",
@@ -132,7 +130,21 @@ export function watchCommand(context: CommandContext, done: (code: ExitCode) => 
       "--history-max-size <bytes>",
       "maximum size of the history: 100M, 1G (default: 256M)",
       byteSize(leastSizeBytes),
-    )
+    );
+}
+
+export function watchCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
+  const command = new Command("watch")
+    .description("show every endpoint change and how long each step takes, until stopped")
+    .optionsGroup("Which clusters and services:");
+  addSourceFlags(addContextFlags(command))
+    .optionsGroup("Output:")
+    .addOption(slowOption())
+    .option("--for <time>", "stop after this time", duration({ toMs: yearMs, days: true }))
+    .option("--json", "print JSON, one object a line", false)
+    .option("--utc", "print times in UTC", false)
+    .optionsGroup("Files:");
+  return addHistoryFlags(command)
     .option(
       "--record <file>",
       "write all observations to a file, for --replay and lockstep blame",
@@ -206,7 +218,7 @@ function refuseOtherThanReplay(command: Command): void {
 const slowestReplay = 1 / 16;
 const fastestReplay = 100_000;
 
-function replaySpeed(text: string): number | "max" {
+export function replaySpeed(text: string): number | "max" {
   if (text === "max") return "max";
   const times = Number(text.replace(/x$/, ""));
   if (times >= slowestReplay && times <= fastestReplay) return times;

@@ -1,7 +1,7 @@
 // Changes in flight, oldest first, and groups of similar ones. Groups are updated with every event,
 // so showing them costs the same for any number. Changes that only wait for requests are settled
 // and counted separately.
-import type { Journey } from "../../../timeline/journey.ts";
+import { hasStuckHop, isAwaited, type Journey } from "../../../timeline/journey.ts";
 import type { Direction, Hop } from "../../../timeline/witness.ts";
 
 /** Changes in flight of one service in one direction for one cause. */
@@ -130,13 +130,6 @@ export class InFlight {
   }
 }
 
-/** No request is expected, so `traffic` is never awaited. */
-export function isAwaited({ hops }: Journey): boolean {
-  return hops.some(
-    ({ hop, state }) => hop !== "traffic" && (state.type === "pending" || state.type === "stuck"),
-  );
-}
-
 export function groupKey({ endpoint, direction, cause }: Journey): string {
   return `${endpoint.cluster ?? ""} ${endpoint.service} ${direction} ${cause ?? ""}`;
 }
@@ -160,8 +153,4 @@ function shownHops({ hops }: Journey): ReadonlyMap<Hop, boolean> {
     shown.set(hop, (shown.get(hop) ?? true) && isShown);
   }
   return shown;
-}
-
-function hasStuckHop({ hops }: Journey): boolean {
-  return hops.some(({ state }) => state.type === "stuck");
 }

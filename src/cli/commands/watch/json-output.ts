@@ -5,9 +5,9 @@ import type { CancelTimer } from "../../../environment/timers.ts";
 import type { ClusterStatus } from "../../../observe/cluster-status.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { journeyRecord, type ObserverRun, wallAt } from "../../../timeline/journey-record.ts";
+import { recentMs, type ShownLags } from "../../../timeline/lag-figures.ts";
 import { type Direction, type Hop, hops } from "../../../timeline/witness.ts";
 import { jsonLine } from "../../terminal/json-line.ts";
-import { recentMs, type ShownLags } from "./lag-figures.ts";
 import type { Picture, WatchOutput, WatchOutputOptions } from "./view.ts";
 
 const statusEveryMs = 10_000;

@@ -2,6 +2,7 @@
 // of changes, if too few), maximum and the oldest change that is not shown yet. After 15 minutes it
 // also shows the last 15 minutes, or only these on a small screen. Pure.
 import { elapsedMs } from "../../../environment/clock.ts";
+import { recentMs, recentText } from "../../../timeline/lag-figures.ts";
 import { p99Of, samplesText } from "../../../timeline/percentile.ts";
 import { type Direction, type Hop, hops } from "../../../timeline/witness.ts";
 import type { Paint } from "../../terminal/paint.ts";
@@ -15,7 +16,6 @@ import {
   paintTone,
   unknownSign,
 } from "./hop-cell.ts";
-import { recentMs, recentText } from "./lag-figures.ts";
 import type { Picture } from "./view.ts";
 
 export interface LagTableOptions {

@@ -11,7 +11,8 @@ import {
   RecordingVersionError,
   refuseLaterVersion,
 } from "../../../recording/recording-line.ts";
-import { RecordingSurvey } from "../../../recording/recording-survey.ts";
+import type { RecordingSurvey } from "../../../recording/recording-survey.ts";
+import { SurveyedTexts } from "../../../recording/replayed-recording.ts";
 import { ReplayedRun, type RunHeader } from "../../../recording/replayed-run.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
 import { asUsage, type TimeGiven } from "../../flags.ts";
@@ -71,7 +72,8 @@ class Replay {
 
   async run(): Promise<ExitCode> {
     const { environment, stop, terminal } = this.#context;
-    const survey = await surveyOf(environment, this.#settings.path, stop);
+    const { survey } = await surveyedTexts(environment, this.#settings.path, stop);
+    if (survey === undefined) throw new Error("a recording has a survey");
     for await (const texts of recordingTexts(environment.files, this.#settings.path)) {
       for (const text of texts) {
         const line = text === "" ? undefined : parseRecordingLine(text);
@@ -224,28 +226,18 @@ const noKeys = (): void => undefined;
 /**
  * Reads the clusters and services of the file. Rejects with a `UsageError` if it is no recording.
  */
-async function surveyOf(
+export async function surveyedTexts(
   { files }: Pick<Environment, "files">,
   path: string,
   signal: AbortSignal,
-): Promise<RecordingSurvey> {
+): Promise<SurveyedTexts> {
   if ((await recordingParts(files, path)).length === 0) {
     throw new UsageError(`recording ${path} does not exist.`);
   }
-  const survey = new RecordingSurvey();
-  let isRecording = false;
-  let isComplete = false;
+  const surveyed = new SurveyedTexts();
   for await (const texts of recordingTexts(files, path, { signal })) {
-    for (const text of texts) {
-      const line = parseRecordingLine(text);
-      if (line?.type === "run") {
-        refuseLaterVersion(line.version);
-        isRecording = true;
-        // A header with this field is complete.
-        isComplete = line.watched !== undefined;
-      } else if (line !== undefined && !isComplete) survey.take(line);
-    }
+    for (const text of texts) surveyed.take(text);
   }
-  if (isRecording) return survey;
+  if (surveyed.survey !== undefined) return surveyed;
   throw new UsageError(`${path} is not a recording of lockstep watch or lockstep record.`);
 }

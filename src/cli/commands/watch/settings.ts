@@ -13,17 +13,21 @@ import { UsageError } from "../../command.ts";
 import { type ContextFlags, refuseWithout, type TimeGiven } from "../../flags.ts";
 import type { ReplaySettings } from "./replay.ts";
 
-export interface WatchFlags extends ContextFlags {
+/** Flags of sources and of kept data; the same in `lockstep watch` and `lockstep serve`. */
+export interface SourceFlags extends ContextFlags {
   readonly accessContext: readonly string[];
   readonly service: readonly string[];
   readonly slow: number;
   readonly accessLog: readonly string[];
   readonly logFormat?: LogFormat;
   readonly proxy: readonly string[];
-  readonly json: boolean;
   readonly history?: string | true;
   readonly historyMaxAge?: number;
   readonly historyMaxSize?: number;
+}
+
+export interface WatchFlags extends SourceFlags {
+  readonly json: boolean;
   readonly metricsPort?: number;
   readonly metricsAddress: string;
   readonly metricsHost: readonly string[];
@@ -39,7 +43,7 @@ export interface WatchFlags extends ContextFlags {
   readonly from?: TimeGiven;
 }
 
-export interface WatchSettings {
+export interface SourceSettings {
   readonly contexts: readonly string[];
   readonly allContexts: boolean;
   readonly kubeconfig: string | undefined;
@@ -49,9 +53,12 @@ export interface WatchSettings {
   readonly accessLogs: readonly string[];
   readonly logFormat: LogFormat | undefined;
   readonly proxies: readonly string[];
-  readonly json: boolean;
   readonly historyPath: string | undefined;
   readonly retention: Partial<Retention>;
+}
+
+export interface WatchSettings extends SourceSettings {
+  readonly json: boolean;
   readonly metricsPort: number | undefined;
   readonly metricsAddress: string;
   readonly metricsHosts: readonly string[];
@@ -65,18 +72,14 @@ export interface WatchSettings {
   readonly anonymize: boolean;
 }
 
-export function watchSettings(
+export function sourceSettings(
   { processes }: Pick<Environment, "processes">,
-  flags: WatchFlags,
-): WatchSettings {
+  flags: SourceFlags,
+): SourceSettings {
   const { namespace, service, maxQps, history, logFormat } = flags;
   refuseServices(flags);
   refuseWithout("--access-log", flags.accessLog.length > 0, {
     "--log-format": logFormat !== undefined,
-  });
-  refuseWithout("--record", flags.record !== undefined, {
-    "--max-size": flags.maxSize !== undefined,
-    "--anonymize": flags.anonymize,
   });
   return {
     contexts: flags.context,
@@ -92,9 +95,22 @@ export function watchSettings(
     accessLogs: flags.accessLog,
     logFormat,
     proxies: flags.proxy,
-    json: flags.json,
     historyPath: historyPath(history, processes),
     retention: retentionOf(flags),
+  };
+}
+
+export function watchSettings(
+  environment: Pick<Environment, "processes">,
+  flags: WatchFlags,
+): WatchSettings {
+  refuseWithout("--record", flags.record !== undefined, {
+    "--max-size": flags.maxSize !== undefined,
+    "--anonymize": flags.anonymize,
+  });
+  return {
+    ...sourceSettings(environment, flags),
+    json: flags.json,
     metricsPort: flags.metricsPort,
     metricsAddress: flags.metricsAddress,
     metricsHosts: flags.metricsHost,
@@ -135,7 +151,7 @@ function refuseServices({ namespace, service }: Pick<WatchFlags, "namespace" | "
   }
 }
 
-function retentionOf(flags: WatchFlags): Partial<Retention> {
+function retentionOf(flags: SourceFlags): Partial<Retention> {
   const { history, historyMaxAge: ageMaxMs, historyMaxSize: sizeMaxBytes } = flags;
   refuseWithout("--history", history !== undefined, {
     "--history-max-age": ageMaxMs !== undefined,

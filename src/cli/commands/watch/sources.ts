@@ -7,8 +7,12 @@ import type { LogFormat } from "../../../access-log/log-format.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import type { ObservedCluster, Observer } from "../../../observe/observer.ts";
-import { ProxyAddressError, readProxyAddress } from "../../../observe/routed/proxy-address.ts";
-import type { ProxySource } from "../../../observe/routed/proxy-source.ts";
+import {
+  type ProxyAddress,
+  ProxyAddressError,
+  readProxyAddress,
+} from "../../../observe/routed/proxy-address.ts";
+import type { ProxySource, ProxyStatus } from "../../../observe/routed/proxy-source.ts";
 import { proxySource } from "../../../observe/routed/proxy-sources.ts";
 import {
   type LogPlace,
@@ -31,12 +35,20 @@ interface AskedProxiesOptions {
   readonly clusters: readonly string[];
 }
 
+/** One proxy replica, how to ask it, and how that goes. */
+interface AskedProxy {
+  readonly url: string;
+  readonly status: ProxyStatus;
+}
+
 export class AskedProxies {
   readonly #sources: readonly ProxySource[];
+  readonly #addresses: readonly ProxyAddress[];
 
   /** Throws a `UsageError` for an invalid address. */
   constructor({ environment, observer, proxies, clusters }: AskedProxiesOptions) {
-    this.#sources = addressesOf(proxies).map((address) =>
+    this.#addresses = addressesOf(proxies);
+    this.#sources = this.#addresses.map((address) =>
       proxySource({
         ...environment,
         address,
@@ -49,6 +61,13 @@ export class AskedProxies {
 
   start(): void {
     for (const source of this.#sources) source.start();
+  }
+
+  all(): readonly AskedProxy[] {
+    return this.#addresses.flatMap(({ url }, index) => {
+      const status = this.#sources[index]?.status;
+      return status === undefined ? [] : [{ url, status }];
+    });
   }
 
   /** Problems that make a hop unknown. */
@@ -71,7 +90,7 @@ export class AskedProxies {
   }
 }
 
-function addressesOf(proxies: readonly string[]) {
+function addressesOf(proxies: readonly string[]): readonly ProxyAddress[] {
   try {
     const addresses = proxies.map(readProxyAddress);
     const names = addresses.map(({ name }) => name);

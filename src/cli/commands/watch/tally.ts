@@ -6,14 +6,16 @@ import {
   type HopState,
   type HopTime,
   hasExactOrigin,
+  isAwaited,
   type Journey,
   type Outcome,
 } from "../../../timeline/journey.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
+import { measuredLagMs } from "../../../timeline/lag-bound.ts";
+import { LagFigures, RecentLags, type ShownLags } from "../../../timeline/lag-figures.ts";
 import type { Direction, Hop } from "../../../timeline/witness.ts";
 import { isLate, isPodLate } from "./hop-cell.ts";
-import { InFlight, isAwaited } from "./in-flight.ts";
-import { LagFigures, RecentLags, type ShownLags } from "./lag-figures.ts";
+import { InFlight } from "./in-flight.ts";
 
 interface WatchTallyOptions {
   /** Lags at or above this are slow. */
@@ -200,21 +202,6 @@ function longestLagMs(
     return isCounted ? (lagOf(one.state) ?? []) : [];
   });
   return lags.length === 0 ? undefined : Math.max(...lags);
-}
-
-/** Polled proxies are no more exact. */
-const uncertainMostMs = 5_000;
-
-/**
- * Undefined when the start of the change is unknown, or the lag is not exact enough. Otherwise it
- * is the maximum.
- */
-export function measuredLagMs(state: HopState): number | undefined {
-  if (state.type !== "shown") return undefined;
-  const { range, lagMs } = state;
-  if (range === undefined) return lagMs;
-  const isOriginKnown = range.maxMs !== undefined && lagMs >= range.maxMs;
-  return isOriginKnown && lagMs - range.minMs <= uncertainMostMs ? lagMs : undefined;
 }
 
 /** The certain minimum. */

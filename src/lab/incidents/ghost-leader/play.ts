@@ -51,7 +51,7 @@ import {
   stockApp,
 } from "./ingresses.ts";
 import { LockWatch } from "./lock-watch.ts";
-import { type GhostSettings, liveSettings, writeUpSettings } from "./settings.ts";
+import { type GhostSettings, shortSettings, writeUpSettings } from "./settings.ts";
 import { StatusWatch } from "./status-watch.ts";
 
 export type GhostLeaderOptions = IncidentOptions & Partial<GhostSettings>;
@@ -72,7 +72,11 @@ export async function playGhostLeader(
   { fix, ...chosen }: GhostLeaderOptions,
 ): Promise<IncidentFindings> {
   return open(async (stage) => {
-    const settings = { ...writeUpSettings, ...(stage.mode === "live" && liveSettings), ...chosen };
+    const settings = {
+      ...writeUpSettings,
+      ...(stage.size === "short" && shortSettings),
+      ...chosen,
+    };
     const timeline: TimelineEntry[] = [];
     const note = (text: string): void => {
       timeline.push({ atMs: stage.now(), text });
@@ -146,7 +150,7 @@ async function makeGhosts(scene: GhostScene, note: (text: string) => void): Prom
   };
 }
 
-/** What operators could see during the incident. */
+/** The state that operators could see during the incident. */
 async function lookAtGhost(scene: GhostScene, ghosts: Ghosts): Promise<GhostLook> {
   const { stage, client, statuses } = scene;
   const { network } = stage.environmentOf("user");
@@ -230,7 +234,7 @@ export class GhostScene {
   /** When each pod was deleted from the API, by name. */
   readonly goneAtMs = new Map<string, number>();
   readonly #options: GhostSettings;
-  readonly #cluster: Cluster;
+  readonly cluster: Cluster;
   readonly #hops: HopLedger;
   readonly #observer: ShopObserver;
   /** From now on every change was made by the play. */
@@ -240,7 +244,7 @@ export class GhostScene {
   private constructor(stage: Stage, options: GhostSettings, cluster: Cluster, hops: HopLedger) {
     this.stage = stage;
     this.#options = options;
-    this.#cluster = cluster;
+    this.cluster = cluster;
     this.#hops = hops;
     const { access } = cluster;
     const watcher = { ...stage.environmentOf("watcher"), cluster: cluster.name };
@@ -347,7 +351,7 @@ export class GhostScene {
     for (const node of nodes) {
       this.stock.strand(node);
       this.lockstep.strand(node);
-      await this.#cluster.removeFromCluster(node);
+      await this.cluster.removeFromCluster(node);
     }
     await this.until("the deletion of the pods of removed machines", () => {
       const stray = [...this.stock.running(), ...this.lockstep.running()];
@@ -395,13 +399,13 @@ export class GhostScene {
   async stop(): Promise<void> {
     this.#judgeObserver();
     // Before anything is stopped, because stopping is no part of the play.
-    await this.stage.recorder?.finish(this.#cluster);
+    await this.stage.recorder?.finish(this.cluster);
     await Promise.all([this.stock.stop(), this.lockstep.stop()]);
     const { statuses, locks } = this;
     const watchers = [statuses.stock, statuses.lockstep, locks.stock, locks.lockstep];
     await Promise.all(watchers.map((watcher) => watcher.stop()));
     await this.#observer.stop();
-    await this.#cluster.stop();
+    await this.cluster.stop();
   }
 
   /** Before anything is stopped; not at all when the start failed. */

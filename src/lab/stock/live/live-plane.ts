@@ -58,9 +58,14 @@ export class LivePlane implements StockPlane {
     return `${this.#options.host}:${this.#port}`;
   }
 
-  /** What ingress-nginx has at port 10246 in its pod; known once started. */
+  /** The counterpart of port 10246 in a pod of ingress-nginx; known once started. */
   get statusAddress(): string {
     return `${this.#options.host}:${this.#statusPort}`;
+  }
+
+  /** Aborts when nginx has ended; the reason says how. */
+  get ended(): AbortSignal {
+    return this.#nginx.ended;
   }
 
   /** The nginx master's; undefined before the start. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { at } from "../../../../tests/cli/watched-changes.ts";
+import { at } from "../../tests/cli/watched-changes.ts";
 import { RecentLags } from "./lag-figures.ts";
 
 const minute = 60_000;

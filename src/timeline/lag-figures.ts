@@ -1,6 +1,6 @@
 // Statistics of lags in little memory: the count, the exact maximum, and quantiles within two per
 // cent. Buckets grow by two per cent from 0.01 ms.
-import type { MonotonicMs } from "../../../environment/clock.ts";
+import type { MonotonicMs } from "../environment/clock.ts";
 
 /** A quantile is the mean of its bucket, so its error is smaller than this. */
 const growth = 1.02;
@@ -71,10 +71,6 @@ function bucketOf(lagMs: number): number {
   return 1 + Math.floor(Math.log(Math.min(lagMs, mostMs) / leastMs) / logGrowth);
 }
 
-/**
- * The lags of the last 15 minutes, by minute, because a view may be open for days. Invariant:
- * `#sum` is the sum of the kept minutes, at most `minutesKept` of them.
- */
 const minuteMs = 60_000;
 
 /** Long enough for a quantile of few changes, short enough to be current. */
@@ -87,17 +83,26 @@ export const recentText = "last 15m";
 
 export type ShownLags = Pick<LagFigures, "count" | "maxMs" | "quantileMs">;
 
+/**
+ * The lags of the last minutes, 15 unless given, by minute, because a view may be open for days.
+ * Invariant: `#sum` is the sum of the kept minutes, at most `#kept` of them.
+ */
 export class RecentLags {
+  readonly #kept: number;
   readonly #minutes = new Map<number, LagFigures>();
   readonly #sum = new LagFigures();
   /** The latest minute with a lag. */
   #newest = Number.NEGATIVE_INFINITY;
 
+  constructor(kept = minutesKept) {
+    this.#kept = kept;
+  }
+
   /** Older lags are ignored. */
   add(lagMs: number, shownAt: MonotonicMs): void {
     const minute = minuteOf(shownAt);
     this.#forgetBefore(minute);
-    if (minute <= this.#newest - minutesKept) return;
+    if (minute <= this.#newest - this.#kept) return;
     const figures = this.#minutes.get(minute) ?? new LagFigures();
     this.#minutes.set(minute, figures);
     figures.add(lagMs);
@@ -115,7 +120,7 @@ export class RecentLags {
     if (newest <= this.#newest) return;
     this.#newest = newest;
     for (const [minute, figures] of this.#minutes) {
-      if (minute > newest - minutesKept) continue;
+      if (minute > newest - this.#kept) continue;
       this.#minutes.delete(minute);
       this.#sum.subtract(figures);
     }

@@ -1,0 +1,265 @@
+// Runs `lockstep serve`: the sources of `lockstep watch` and the page instead of a screen. It ends at a
+// stop signal. It only reads from clusters.
+import type { Environment } from "../../../environment/environment.ts";
+import { HistoryError } from "../../../history/history-error.ts";
+import { HistoryReader } from "../../../history/history-reader.ts";
+import { parseJson } from "../../../kube/client/client.ts";
+import { isRecord } from "../../../kube/kinds/fields.ts";
+import { type ObservedCluster, Observer } from "../../../observe/observer.ts";
+import type { Replica } from "../../../server/api.ts";
+import { LivePageDoctor } from "../../../server/page-doctor.ts";
+import type { PageSource } from "../../../server/page-source.ts";
+import { replicaDecision } from "../../../server/replica-decision.ts";
+import type { JourneyEvent } from "../../../timeline/journey-event.ts";
+import { wallAt } from "../../../timeline/journey-record.ts";
+import { aborted, type CommandContext, type ExitCode } from "../../command.ts";
+import { asUsage } from "../../flags.ts";
+import { errorsOnly } from "../../quiet-log.ts";
+import { type WatchedClusters, watchedClusters } from "../../watched-clusters.ts";
+import { KeptJourneys } from "../watch/kept-journeys.ts";
+import { RunClock } from "../watch/run-clock.ts";
+import type { SourceSettings } from "../watch/settings.ts";
+import { AskedProxies, FollowedLogs, refuseMissingLogs } from "../watch/sources.ts";
+import type { ServeFlags } from "./command.ts";
+import { type StartedPage, startPage } from "./page.ts";
+
+export async function runServe(
+  context: CommandContext,
+  flags: ServeFlags,
+  settings: SourceSettings,
+): Promise<ExitCode> {
+  const environment = { ...context.environment, log: errorsOnly(context.environment.log) };
+  await refuseMissingLogs(environment, settings);
+  const clusters = await watchedClusters(
+    environment,
+    { ...settings, userAgent: "lockstep-serve" },
+    context.stop,
+  );
+  const kept = await KeptJourneys.open({ environment, ...settings, ...noExport });
+  try {
+    const serving = new Serving({ context, environment, flags, settings, clusters, kept });
+    try {
+      await serving.run();
+      return 0;
+    } finally {
+      await serving.stop();
+    }
+  } finally {
+    await kept.close();
+  }
+}
+
+/** Metrics and traces are for `lockstep watch`. */
+const noExport = {
+  otlp: undefined,
+  metricsPort: undefined,
+  metricsAddress: "",
+  metricsHosts: [],
+  serviceLabels: 0,
+} as const;
+
+interface ServingParts {
+  readonly context: CommandContext;
+  readonly environment: Environment;
+  readonly flags: ServeFlags;
+  readonly settings: SourceSettings;
+  readonly clusters: WatchedClusters;
+  readonly kept: KeptJourneys;
+}
+
+const versionWithinMs = 30_000;
+
+class Serving {
+  readonly #parts: ServingParts;
+  readonly #observer: Observer;
+  readonly #run: RunClock;
+  readonly #proxies: AskedProxies;
+  readonly #logs: FollowedLogs;
+  readonly #doctor: LivePageDoctor;
+  /** Of Kubernetes, by cluster. */
+  readonly #versions = new Map<string, string>();
+  #page: StartedPage | undefined;
+  #history: HistoryReader | undefined;
+  /** Later events are ignored. */
+  #isOver = false;
+
+  constructor(parts: ServingParts) {
+    this.#parts = parts;
+    const { environment, settings, clusters, kept, context } = parts;
+    this.#observer = new Observer({
+      ...environment,
+      ...clusters,
+      ...settings.bounds,
+      earlier: kept.earlier,
+      onEvent: (event) => this.#onEvent(event),
+    });
+    this.#run = new RunClock({ ...environment, run: this.#observer.run });
+    this.#proxies = new AskedProxies({
+      environment,
+      observer: this.#observer,
+      proxies: settings.proxies,
+      clusters: clusters.clusters.map(({ cluster }) => cluster),
+    });
+    this.#logs = new FollowedLogs({
+      ...settings,
+      environment,
+      stdin: context.stdin,
+      target: this.#observer,
+      clusters: clusters.clusters,
+    });
+    this.#doctor = new LivePageDoctor({
+      ...environment,
+      clusters: clusters.clusters,
+      maxQps: settings.bounds.maxQps,
+      journeys: (cluster) => this.#journeysOf(cluster),
+      onChange: () => this.#page?.server.notify("doctor"),
+    });
+  }
+
+  /** Resolves when it is stopped. */
+  async run(): Promise<void> {
+    const { context, flags, settings, kept, clusters, environment } = this.#parts;
+    const { historyPath: path } = settings;
+    const { terminal, stop } = context;
+    await kept.follow(this.#observer, this.#run);
+    if (path !== undefined) {
+      const { files } = environment;
+      this.#history = await asUsage([HistoryError], () => HistoryReader.open({ files, path }));
+    }
+    const source = this.#source();
+    this.#page = await startPage(context, flags, {
+      source,
+      doctor: this.#doctor,
+      history: this.#history,
+    });
+    const names = this.#observer.clusters().map(({ cluster }) => cluster);
+    for (const sentence of clusters.leftOut) terminal.writeError(`! ${sentence}\n`);
+    terminal.write(`Page: ${this.#page.address}\n`);
+    terminal.writeError(`Reads ${names.join(", ")}; writes nothing there. Ctrl-C stops.\n`);
+    this.#observer.start();
+    this.#proxies.start();
+    this.#logs.start();
+    await Promise.all([aborted(stop), ...clusters.clusters.map((one) => this.#readVersion(one))]);
+  }
+
+  /** Idempotent; in the order of `lockstep watch`. */
+  async stop(): Promise<void> {
+    await this.#page?.server.stop();
+    await this.#doctor.stop();
+    await this.#logs.stop();
+    await this.#observer.stop();
+    this.#leaveInFlight();
+    await this.#proxies.stop();
+    this.#history?.close();
+  }
+
+  #source(): PageSource {
+    const { environment, clusters, settings } = this.#parts;
+    const { clock } = environment;
+    const observer = this.#observer;
+    const followed = {
+      journeys: observer.journeys,
+      clusters: () => observer.clusters(),
+      run: this.#run,
+    };
+    return {
+      clock,
+      timers: environment.timers,
+      mode: "clusters",
+      observer: () => {
+        this.#run.follow();
+        return followed;
+      },
+      // Without the flag copies are looked for in every cluster, and none is for access.
+      accessClusters: () =>
+        settings.accessContexts.length === 0
+          ? []
+          : clusters.accessClusters.map(({ cluster }) => cluster),
+      servers: (name) => this.#serverOf(name),
+      replicas: () => this.#replicas(),
+      notes: () => [...this.#proxies.notes(), ...this.#logs.notes(), ...this.#parts.kept.notes()],
+      decision: (service, signal) => this.#decision(service, signal),
+    };
+  }
+
+  /** Once; a cluster that does not answer shows no version. */
+  async #readVersion({ cluster, client }: ObservedCluster): Promise<void> {
+    const { stop: signal } = this.#parts.context;
+    const deadlineMs = versionWithinMs;
+    try {
+      const request = { verb: "get", method: "GET", path: "/version", deadlineMs, signal } as const;
+      const version = parseJson(await client.request(request));
+      const { gitVersion } = isRecord(version) ? version : {};
+      if (typeof gitVersion === "string") this.#versions.set(cluster, gitVersion);
+    } catch (error) {
+      this.#parts.environment.log.debug("the version of a cluster is not known", {
+        cluster,
+        error,
+      });
+    }
+  }
+
+  /** The API server that the kubeconfig names; there may be others behind it. */
+  #serverOf(name: string) {
+    const address = this.#parts.clusters.servers.get(name);
+    const version = this.#versions.get(name) ?? null;
+    if (address === undefined) return { version, apiServers: [] };
+    const state = this.#observer.clusters().find(({ cluster }) => cluster === name)?.state;
+    const isUp =
+      state?.type === "watching" || state?.type === "listing" || state?.type === "refused";
+    const isDown = state?.type === "unreachable";
+    return {
+      version,
+      apiServers: [
+        {
+          address,
+          state: isUp ? ("up" as const) : isDown ? ("down" as const) : ("unknown" as const),
+          detail: isDown ? state.detail : null,
+        },
+      ],
+    };
+  }
+
+  #replicas(): readonly Replica[] {
+    return this.#proxies.all().map(({ status }) => ({
+      name: status.name,
+      kind: status.kind ?? "other",
+      state:
+        status.state === "connected"
+          ? "connected"
+          : status.state === "lost"
+            ? "down"
+            : "connecting",
+      reportedAt: status.answeredAt === undefined ? null : wallAt(status.answeredAt, this.#run),
+      problem: status.problem ?? null,
+    }));
+  }
+
+  /** Of the first Lockstep replica that answers: all of them decide alike. */
+  async #decision(service: string, signal: AbortSignal) {
+    const lockstep = this.#proxies.all().find(({ status }) => {
+      return status.kind === "lockstep" && status.state === "connected";
+    });
+    if (lockstep === undefined) return undefined;
+    return await replicaDecision(this.#parts.environment, lockstep.url, service, signal);
+  }
+
+  #journeysOf(cluster: string) {
+    const { journeys } = this.#page?.server.model ?? {};
+    const all = journeys === undefined ? [] : [...journeys.over, ...journeys.pending];
+    return all.filter(({ endpoint }) => endpoint.cluster === cluster);
+  }
+
+  #leaveInFlight(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#parts.kept.keepInFlight(this.#observer.journeys.pending());
+  }
+
+  #onEvent(event: JourneyEvent): void {
+    if (this.#isOver) return;
+    this.#logs.onEvent(event);
+    this.#parts.kept.onEvent(event);
+    this.#page?.server.onEvent(event);
+  }
+}

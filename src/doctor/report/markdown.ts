@@ -1,0 +1,29 @@
+// A diagnosis as Markdown, for an incident channel.
+import type { Diagnosis } from "../diagnose.ts";
+
+/** The findings with their fixes, and what is missing to tell more. */
+export function markdownLines({ findings, open }: Diagnosis): readonly string[] {
+  const parts = findings.flatMap((finding) => [
+    `### ${finding.rule} — ${finding.severity}, ${finding.confidence}`,
+    "",
+    finding.cause,
+    "",
+    ...finding.evidence.map(({ text, source }) => `- ${text} (\`${source}\`)`),
+    ...finding.consequences.map(({ rule, cause }) => `- consequence: **${rule}**: ${cause}`),
+    "",
+    `Fix, on ${finding.fix.component}:`,
+    "",
+    "```",
+    finding.fix.change,
+    "```",
+    "",
+    finding.fix.reason,
+    "",
+  ]);
+  const missing = open.map(({ rule, missing: texts }) => `- ${rule}: missing ${texts.join("; ")}`);
+  return [
+    findings.length === 0 ? "Nothing found." : "",
+    ...parts,
+    ...(missing.length === 0 ? [] : ["Not enough evidence:", "", ...missing, ""]),
+  ];
+}

@@ -1,0 +1,128 @@
+// The one sentence at the top of the page: which hop is late at present, by how much, and the cause if
+// the doctor has named it. Pure. The first late hop counts, because a late hop delays those after it.
+import { durationText } from "../environment/duration-text.ts";
+import type { Finding, RequestCount, State, Verdict } from "./api.ts";
+import type { LatePlace } from "./hop-lags.ts";
+
+export interface Judged {
+  readonly clusters: State["clusters"];
+  /** In the order of the hops. */
+  readonly places: readonly LatePlace[];
+  readonly lags: State["lags"];
+  readonly requests: readonly RequestCount[];
+  readonly findings: readonly Finding[];
+  /** Lags at or above this are late. */
+  readonly slowMs: number;
+}
+
+export function verdictOf(judged: Judged): Verdict {
+  const { clusters, places, requests, slowMs } = judged;
+  const unwatched = clusters.every(({ state }) => state !== "watching");
+  if (unwatched) return { level: "unknown", ...noFinding, text: unknownText(clusters) };
+  const lost = requests.find(({ side, lost: count }) => side === "lockstep" && count > 0);
+  const late = firstLate(places, slowMs);
+  const finding = findingFor(judged, late);
+  const because =
+    finding === undefined
+      ? { confidence: null, rule: null }
+      : { confidence: finding.confidence, rule: finding.rule };
+  const cause = finding === undefined ? "" : ` Cause: ${finding.cause.replace(/\.$/, "")}.`;
+  if (lost !== undefined) {
+    const text = `Lockstep lost ${lost.lost} of ${lost.requests} requests.`;
+    return { level: "lost", ...because, text: `${text}${cause}` };
+  }
+  if (late === undefined) return { level: "ok", ...noFinding, text: okText(judged) };
+  return { level: "late", ...because, text: `${lateText(late)}${besides(judged)}${cause}` };
+}
+
+const noFinding = { confidence: null, rule: null } as const;
+
+function unknownText(clusters: State["clusters"]): string {
+  const [first] = clusters;
+  if (first === undefined) return "No cluster is watched yet.";
+  const { name, state, detail } = first;
+  const others = clusters.length === 1 ? "" : ` (and ${clusters.length - 1} more)`;
+  return `No cluster is watched at present: ${name} is ${state}${others}${detail === null ? "." : `: ${detail}`}`;
+}
+
+/** Of the first late hop the later direction. */
+function firstLate(places: readonly LatePlace[], slowMs: number): LatePlace | undefined {
+  const late = places.filter((place) => lateMs(place) >= slowMs && place.kind !== "stock");
+  return late
+    .filter(({ hop }) => hop === late[0]?.hop)
+    .reduce<LatePlace | undefined>(
+      (most, place) => (most !== undefined && lateMs(most) >= lateMs(place) ? most : place),
+      undefined,
+    );
+}
+
+/** How late a change is there now: the median of the last minutes, or the oldest that waits. */
+function lateMs({ recent, oldestPendingMs }: LatePlace): number {
+  return Math.max(recent.quantileMs(0.5) ?? 0, oldestPendingMs ?? 0);
+}
+
+function lateText({ hop, kind, direction, recent, oldestPendingMs }: LatePlace): string {
+  const pods = direction === "leave" ? "Removed pods" : "Added pods";
+  const place = placeText(hop, kind, direction);
+  const median = recent.quantileMs(0.5);
+  const measured =
+    median === undefined ? "" : `after ${durationText(median)} (median of the last 2 minutes)`;
+  const oldest =
+    oldestPendingMs === null ? "" : `the oldest one waits for ${durationText(oldestPendingMs)}`;
+  const parts = [measured, oldest].filter((text) => text !== "").join("; ");
+  return `${pods} ${place} late: ${parts}.`;
+}
+
+function placeText(hop: LatePlace["hop"], kind: string, direction: LatePlace["direction"]): string {
+  const leaves = direction === "leave";
+  switch (hop) {
+    case "pod":
+      return "are reported by the pod watch";
+    case "published":
+      return leaves ? "leave the EndpointSlices" : "are listed in the EndpointSlices";
+    case "synced":
+      return leaves ? "leave the copies" : "are copied to the access cluster";
+    case "routed":
+      return `${leaves ? "leave" : "are used by"} the ${kind === "" ? "" : `${kind} `}proxies`;
+    case "traffic":
+      return leaves ? "get their last request" : "get their first request";
+  }
+}
+
+/** The lag of Lockstep's own replicas meanwhile, and the losses of the stock model. */
+function besides({ places, requests, slowMs }: Judged): string {
+  const own = places.find(({ hop, kind }) => hop === "routed" && kind === "lockstep");
+  const median = own?.recent.quantileMs(0.5);
+  const isFast = own !== undefined && median !== undefined && lateMs(own) < slowMs;
+  const fast = isFast ? ` The Lockstep proxies used them after ${durationText(median)}.` : "";
+  const stock = requests.find(({ side, lost }) => side === "stock" && lost > 0);
+  const lost =
+    stock === undefined
+      ? ""
+      : ` Stock (model) lost ${stock.lost} of ${stock.requests} requests, Lockstep 0.`;
+  return `${fast}${lost}`;
+}
+
+function okText({ lags, places, slowMs }: Judged): string {
+  const counted = lags.filter(({ hop, kind, count }) => {
+    return hop !== "traffic" && hop !== "pod" && kind !== "stock" && count > 0;
+  });
+  const slowest = counted.reduce<State["lags"][number] | undefined>(
+    (most, row) => ((row.maxMs ?? 0) > (most?.maxMs ?? -1) ? row : most),
+    undefined,
+  );
+  if (slowest === undefined) return "No change yet. Every source is read.";
+  const maxMs = slowest.maxMs ?? 0;
+  const isQuiet = places.every(({ recent }) => recent.count === 0);
+  if (maxMs < slowMs) {
+    return `No hop is late. Every change of the last hour was visible within ${durationText(maxMs)}.`;
+  }
+  const now = isQuiet ? "No change in the last 2 minutes." : "No hop is late at present.";
+  return `${now} The slowest change of the last hour took ${durationText(maxMs)}.`;
+}
+
+/** The finding about the late hop, or else the worst one; they are sorted so. */
+function findingFor({ findings }: Judged, late: LatePlace | undefined): Finding | undefined {
+  const serious = findings.filter(({ severity }) => severity !== "info");
+  return serious.find(({ hop }) => hop === late?.hop) ?? serious[0];
+}
