@@ -170,7 +170,7 @@ test("the decision of a Lockstep replica gives states, reasons, probes and reque
 
 test("a replica that follows the slices says so, and an answer that is none is refused", () => {
   const [port] = answer.ports;
-  const endpoints = [{ ...port?.endpoints[0], rule: "follow the slices exactly" }];
+  const endpoints = [{ ...(port?.endpoints[0] as object), rule: "follow the slices exactly" }];
   const decision = readDecision({ kind: "known", ports: [{ ...port, endpoints }] });
   expect(decision?.follows.mode).toBe("slices");
   expect(readDecision({ kind: "unknown", near: [] })).toBe(undefined);
