@@ -36,7 +36,7 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
   const { method, target } = requestOf(values);
   const backend = backendOf(values);
   const { tries, leftOut } = triesIn(values, status);
-  const untold = tries.length > 0 ? undefined : unknownTries(values);
+  const triesUnknown = tries.length > 0 ? undefined : unknownTries(values);
   return {
     entry: {
       line: context.line,
@@ -52,7 +52,7 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
       ...(backend !== undefined && { backend: atMost(backend, nameMost) }),
       tries,
       ...(leftOut !== undefined && { triesLeftOut: leftOut }),
-      ...(untold !== undefined && { untold }),
+      ...(triesUnknown !== undefined && { triesUnknown }),
     },
   };
 }

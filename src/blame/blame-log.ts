@@ -104,7 +104,7 @@ function withOwnTexts(entry: AccessLogEntry): AccessLogEntry {
     target: copied(entry.target),
     service: copied(entry.service),
     ...(entry.backend !== undefined && { backend: copied(entry.backend) }),
-    ...(entry.untold !== undefined && { untold: copied(entry.untold) }),
+    ...(entry.triesUnknown !== undefined && { triesUnknown: copied(entry.triesUnknown) }),
     tries: entry.tries.map((one) => ({ ...one, address: copied(one.address) })),
   };
 }

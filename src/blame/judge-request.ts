@@ -42,10 +42,10 @@ function judged(
   offset: Span | undefined,
 ): RequestVerdict {
   const { line, endedMs, status, method, host, target, service } = entry;
-  const areTriesTold = entry.untold === undefined;
+  const areTriesKnown = entry.triesUnknown === undefined;
   const triesLeftOut = entry.triesLeftOut?.count ?? 0;
   const asked = { file, line, endedMs, status, method, host, target };
-  const request = { ...asked, triesLeftOut, areTriesTold };
+  const request = { ...asked, triesLeftOut, areTriesKnown };
   if (entry.tries.length === 0) {
     return { ...request, tries: [], ...judgeUntried(entry, evidence, { skewMs, offset }) };
   }

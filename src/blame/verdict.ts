@@ -121,5 +121,5 @@ export interface RequestVerdict {
   readonly tries: readonly TryVerdict[];
   /** Tries between the last two of `tries` that were not judged, because there were so many. */
   readonly triesLeftOut: number;
-  readonly areTriesTold: boolean;
+  readonly areTriesKnown: boolean;
 }

@@ -248,7 +248,8 @@ export class ClusterSource {
     const states = this.#describe();
     this.#states = states;
     if (before === undefined || before === states) return;
-    this.#options.log.info("watch freshness changed", {
+    const isCurrent = clusterWatches.every((name) => this.watch(name).state === "fresh");
+    this.#options.log.info(`cluster watches: ${isCurrent ? "all" : "not all"} up to date`, {
       cluster: this.cluster,
       states,
     });

@@ -5,8 +5,10 @@ import type { MetricsWindow } from "./metrics-window.ts";
 export interface QueueWindow {
   readonly name: string;
   readonly depth: number;
-  /** Keys finished in a second. */
+  /** Keys finished in a second; NaN when the time between the looks is unknown. */
   readonly rate: number;
+  /** Keys finished between the looks. */
+  readonly done: number;
   readonly meanWorkSeconds: number;
   /** Total over all keys. */
   readonly workSeconds: number;
@@ -32,6 +34,7 @@ export function queueWindow(window: MetricsWindow, name: string): QueueWindow | 
     name,
     depth: window.value("workqueue_depth", queue) ?? window.value(`${name}_depth`) ?? 0,
     rate: done / window.seconds,
+    done,
     meanWorkSeconds: workSeconds / done,
     workSeconds,
     meanQueueSeconds: taken === 0 ? 0 : (queueSeconds ?? 0) / taken,

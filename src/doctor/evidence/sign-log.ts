@@ -51,6 +51,16 @@ export class SignGroup {
     if (sign.atMs !== undefined && this.timesMs.length < timesMax) this.timesMs.push(sign.atMs);
   }
 
+  /** Whether all lines have a time before this one. Times without a year are taken as its year. */
+  isBefore(wallMs: number): boolean {
+    const year = new Date(wallMs).getUTCFullYear();
+    const last = this.#sortedTimes().at(-1);
+    if (last === undefined || this.timesMs.length >= timesMax) return false;
+    const time = new Date(last);
+    if (time.getUTCFullYear() === unknownYear) time.setUTCFullYear(year);
+    return time.getTime() < wallMs;
+  }
+
   /** From the first to the last line with a time. */
   get spanMs(): number {
     const sorted = this.#sortedTimes();

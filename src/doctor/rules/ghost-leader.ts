@@ -81,22 +81,26 @@ function ghosts({ objects, signs }: Evidence): readonly Ghost[] {
       })),
     );
   const elected = signs.get("leader-elected")?.topSubjects(20) ?? [];
+  // A log also names earlier leaders. A lock that a pod of the same kind holds now settles it.
+  const isSettled = (namespace: string, pod: string): boolean =>
+    [...objects.leaders, ...objects.observed.locks.values()].some(({ holder }) => {
+      const key = `${namespace}/${podOf(holder)}`;
+      return objects.pods.has(key) && isSibling(key, namespace, pod);
+    });
   const fromLogs = elected.flatMap((holder) =>
-    absentFrom("", podOf(holder)).map((namespace) => ({
-      holder: podOf(holder),
-      namespace,
-      lock: undefined,
-    })),
+    absentFrom("", podOf(holder))
+      .filter((namespace) => !isSettled(namespace, podOf(holder)))
+      .map((namespace) => ({ holder: podOf(holder), namespace, lock: undefined })),
   );
   return [...fromRecords, ...fromLogs];
 }
 
-/** It was observed for longer than its duration, and the holder did not renew it. */
+/** It was observed that the holder does not renew it any more, or that another one has it now. */
 function isExpired(record: LeaderRecord, { locks }: Observations): boolean {
-  const { lock, durationSeconds = defaultDurationSeconds } = record;
+  const { lock, holder, durationSeconds = defaultDurationSeconds } = record;
   const seen = locks.get(lock);
   if (seen === undefined) return false;
-  return seen.renewals === 0 && seen.observedMs > durationSeconds * 1000;
+  return seen.holder !== holder || seen.unrenewedMs > durationSeconds * 1000;
 }
 
 /** A pod of the same DaemonSet or Deployment, also of another revision of it. */

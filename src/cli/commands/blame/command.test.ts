@@ -120,8 +120,8 @@ test("says why in numbers first, and then of each request", async () => {
   expect(out).toMatchInlineSnapshot(`
     "4 of 5 requests ended with 502, 503 or 504.
     ● 2 of them (50 %) went to a stale endpoint.
-    ○ 1 of them (25 %) did not.
-    ? 1 of them (25 %) unknown.
+    ○ 1 of them (25 %) failed for another reason.
+    ? 1 of them (25 %): cause unknown.
 
     cause              requests   share      longest delay  services
     published late            2    50 %   19.7 s to 21.1 s  shop/web
@@ -183,7 +183,7 @@ test("gives machines every verdict and a summary, one object a line", async () =
   ]);
   expect(lines[0]).toMatchInlineSnapshot(`
     {
-      "areTriesTold": true,
+      "areTriesKnown": true,
       "at": "2026-01-01T12:01:50.000Z",
       "cause": "published late",
       "confidence": "certain",

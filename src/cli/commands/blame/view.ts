@@ -90,8 +90,8 @@ function saidLines({ stale, requests, causes }: BlameSummary, paint: Paint): rea
   const rest = requests - stale - unknown;
   return [
     ...(stale > 0 ? [paint.failed(`● ${of(stale)} went to a stale endpoint.`)] : []),
-    ...(rest > 0 ? [`○ ${of(rest)} did not.`] : []),
-    ...(unknown > 0 ? [paint.late(`? ${of(unknown)} unknown.`)] : []),
+    ...(rest > 0 ? [`○ ${of(rest)} failed for another reason.`] : []),
+    ...(unknown > 0 ? [paint.late(`? ${of(unknown)}: cause unknown.`)] : []),
   ];
 }
 
@@ -110,10 +110,10 @@ function causeTable(
   const rows = causes.flatMap((one) => {
     const late = one.worstLate === undefined ? "" : lengthText(one.worstLate);
     const cells = [one.cause, number(one.requests), share(one.share), late, services(one)];
-    const told = `${causeMeanings[one.cause]}; ${confidences(one.byConfidence)}; ${period(one)}`;
+    const meaning = `${causeMeanings[one.cause]}; ${confidences(one.byConfidence)}; ${period(one)}`;
     return [
       ...rowLines(cells, columns),
-      ...wrapText(told, { width, first: indent, rest: indent }).map(paint.secondary),
+      ...wrapText(meaning, { width, first: indent, rest: indent }).map(paint.secondary),
     ];
   });
   return [...rowLines(head, columns).map(paint.secondary), ...rows];
