@@ -254,6 +254,24 @@ master-1   Ready    master   300d   v1.19.8
 worker-6   Ready    <none>   300d   v1.19.8`,
   },
   {
+    name: "API servers that fight, by the audit log",
+    first: "apiserver-fight",
+    text: repeat(6, (index) =>
+      JSON.stringify({
+        kind: "Event",
+        apiVersion: "audit.k8s.io/v1",
+        level: "RequestResponse",
+        stage: "ResponseComplete",
+        verb: "update",
+        user: { username: "system:apiserver" },
+        sourceIPs: ["::1"],
+        objectRef: { resource: "endpoints", namespace: "default", name: "kubernetes" },
+        requestObject: { subsets: [{ addresses: [{ ip: `10.0.1.${1 + (index % 2)}` }] }] },
+        stageTimestamp: `2019-05-11T12:16:${two(index * 9)}.000000Z`,
+      }),
+    ),
+  },
+  {
     name: "a wave of endpoint writes each 16 hours, at the API server",
     first: "endpoint-backlog",
     text: ["0301 02:10", "0301 18:30", "0302 10:50"]

@@ -8,7 +8,9 @@ import { type LogLine, readLogLine } from "./log-line.ts";
 export type SignName =
   | "api-overloaded"
   | "api-unreachable"
+  | "cache-behind"
   | "certificate-time"
+  | "controller-started"
   | "discovery-throttled"
   | "endpoint-write-failed"
   | "endpoints-throttled"
@@ -33,6 +35,7 @@ export type SignName =
   | "pod-stopped"
   | "probe-failed"
   | "proxy-reload"
+  | "reload-required"
   | "slow-request"
   | "status-write-failed"
   | "throttled"
@@ -112,6 +115,21 @@ function heartbeatFailed(needle: string, message: RegExp): SignForm {
       const reason = line.values.get("err") ?? line.message;
       if (!message.test(line.message) || !timedOut.test(reason)) return undefined;
       return signValues({ detail: reason });
+    },
+  };
+}
+
+function cacheBehind(): SignForm {
+  const needle = "informer cache is out of date";
+  return {
+    name: "cache-behind",
+    needle,
+    read(line) {
+      const { message, values } = line;
+      if (!`${message} ${values.get("err") ?? ""}`.includes(needle)) return undefined;
+      const service = /for service "([^"]+)"/.exec(message)?.[1];
+      const subject = values.get("service") ?? values.get("key") ?? service;
+      return signValues({ subject, detail: needle });
     },
   };
 }
@@ -455,6 +473,7 @@ const forms: readonly SignForm[] = [
     /^Error obtaining Endpoints for Service "([^"]+)"/,
     "subject",
   ),
+  plain("reload-required", "backend reload required", /(ackend reload required)/, "detail"),
   plain("proxy-reload", "successfully reloaded", /(ackend successfully reloaded)/, "detail"),
   plain(
     "status-write-failed",
@@ -473,6 +492,25 @@ const forms: readonly SignForm[] = [
     "ailed to update endpoint",
     /[Ff]ailed to update endpoints? (.*)/s,
     "subject",
+  ),
+
+  // Controllers whose cache is behind their own writes, and their start.
+  cacheBehind(),
+  plain(
+    "controller-started",
+    "Starting endpoint",
+    /Starting (endpoint(?: ?slice)? controller)/i,
+    "subject",
+  ),
+  structured("controller-started", "Starting EndpointSlice controller"),
+
+  // HAProxy: the connection to a server failed.
+  plain(
+    "upstream-refused",
+    "haproxy[",
+    /\] \S+ (\S+\/\S+) -?\d+\/-?\d+\/-1\/-1\/\+?\d+ 50[23] .* (SC|sC)[-\w]{2} /,
+    "subject",
+    "detail",
   ),
 
   // etcd.
@@ -564,6 +602,10 @@ function narrowed(sign: LogSign): LogSign | undefined {
     case "etcd-slow":
       return ms !== undefined && ms < etcdSlowMs ? { ...sign, name: "etcd-delay" } : sign;
     case "watch-failed":
+      if (/Too large resource version/.test(detail)) {
+        return { ...sign, name: "cache-behind", detail: "Too large resource version" };
+      }
+      return isAnswered.test(detail) ? undefined : sign;
     case "leader-lost":
       return isAnswered.test(detail) ? undefined : sign;
     case "forbidden":

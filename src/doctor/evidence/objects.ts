@@ -142,6 +142,13 @@ export class ObjectFacts {
     }
   }
 
+  /** `Ready`, `NotReady,SchedulingDisabled`. */
+  addNodeRow(name: string, status: string, place: Place): void {
+    if (this.nodes.has(name)) return;
+    const ready = status.startsWith("Ready") ? "True" : "False";
+    keep(this.nodes, name, { name, ready, reason: undefined, place });
+  }
+
   /** A service as `kubectl describe` shows it. */
   addDescribedService(described: DescribedService): void {
     const { namespace, name, selector, ready, place } = described;
@@ -260,7 +267,7 @@ export class ObjectFacts {
         return;
       }
       case "Event":
-        if (String(object["apiVersion"]).startsWith("audit.k8s.io/")) this.audit.add(object, place);
+        if (String(object["apiVersion"]).startsWith("audit.k8s.io/")) this.#addAudit(object, place);
         else this.#addEvent(object, place);
         return;
       case observationKind:
@@ -273,6 +280,22 @@ export class ObjectFacts {
   #list(address: unknown): void {
     if (typeof address !== "string" || this.listedAddresses.size >= objectsMax) return;
     this.listedAddresses.add(address);
+  }
+
+  /** Writes of the `kubernetes` endpoints are samples of them. */
+  #addAudit(event: RawRecord, place: Place): void {
+    this.audit.add(event, place);
+    const written = valueIn(event, ["requestObject"]);
+    const isKubernetes =
+      textIn(event, "objectRef", "resource") === "endpoints" &&
+      textIn(event, "objectRef", "namespace") === "default" &&
+      textIn(event, "objectRef", "name") === "kubernetes";
+    if (!isKubernetes || !isRecord(written)) return;
+    const kubernetesAddresses = arrayIn(written, "subsets")
+      .filter(isRecord)
+      .flatMap((subset) => arrayIn(subset, "addresses").filter(isRecord))
+      .flatMap((address) => textIn(address, "ip") ?? []);
+    this.observed.add({ observedAt: event["stageTimestamp"], kubernetesAddresses }, place);
   }
 
   #addEvent(object: RawRecord, place: Place): void {

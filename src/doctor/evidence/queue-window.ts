@@ -18,6 +18,14 @@ export interface QueueWindow {
   readonly metrics: Readonly<Record<"work" | "depth" | "queue", string>>;
 }
 
+/** Of the controllers that publish endpoints. */
+export const endpointQueues = ["endpoint", "endpoint_slice", "endpoint_slice_mirroring"];
+
+/** Those that were taken say how long they had waited; those behind will wait for the whole queue. */
+export function queueDelayMs({ depth, rate, meanQueueSeconds }: QueueWindow): number {
+  return Math.max(meanQueueSeconds, Number.isNaN(rate) ? 0 : depth / rate) * 1000;
+}
+
 const microsecondsPerSecond = 1e6;
 
 /** Undefined when the page has no such queue, or nothing was finished. */

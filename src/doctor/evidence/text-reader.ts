@@ -3,6 +3,7 @@
 // does. Nothing is an error: a line that says nothing is counted, and memory is bounded.
 import { parseAllDocuments } from "yaml";
 import { AccessLogParser } from "../../access-log/access-log-parser.ts";
+import { isIp } from "../../environment/ip-address.ts";
 import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
 import { isLineStart } from "./line-start.ts";
 import { type LogLine, unknownYear } from "./log-line.ts";
@@ -50,6 +51,7 @@ interface Table {
   readonly columns: readonly string[];
   readonly isPods: boolean;
   readonly isEndpoints: boolean;
+  readonly isNodes: boolean;
 }
 
 /** `kubectl describe service`, until its endpoints. */
@@ -238,7 +240,8 @@ export class TextReader {
     if (tableHead.test(text)) {
       const columns = text.trim().split(/\s{2,}|\s(?=[A-Z])/);
       const isPods = columns.includes("READY") && columns.includes("RESTARTS");
-      this.#table = { columns, isPods, isEndpoints: columns.includes("ENDPOINTS") };
+      const isNodes = columns.includes("VERSION") && columns.includes("STATUS");
+      this.#table = { columns, isPods, isEndpoints: columns.includes("ENDPOINTS"), isNodes };
       return true;
     }
     const table = this.#table;
@@ -266,6 +269,14 @@ export class TextReader {
         ip: cell("IP"),
         labels,
       });
+    }
+    if (table.isEndpoints) {
+      for (const one of (cell("ENDPOINTS") ?? "").split(",")) {
+        if (isIp(hostOf(one))) this.#facts.objects.listedAddresses.add(hostOf(one));
+      }
+    }
+    if (table.isNodes && cell("STATUS") !== undefined) {
+      this.#facts.objects.addNodeRow(name, cell("STATUS") ?? "", place);
     }
     if (table.isEndpoints && name === "kubernetes" && namespace === "default") {
       this.#addKubernetesEndpoints(cell("ENDPOINTS") ?? "", place);

@@ -7,7 +7,12 @@ import type { Evidence, JourneyEvidence, MetricsEvidence } from "../evidence/evi
 import { type LimiterWindow, limiterWindow } from "../evidence/limiter-window.ts";
 import { MetricsWindow } from "../evidence/metrics-window.ts";
 import { type PublishedLag, publishedLag } from "../evidence/published-lag.ts";
-import { type QueueWindow, queueWindow } from "../evidence/queue-window.ts";
+import {
+  endpointQueues,
+  type QueueWindow,
+  queueDelayMs,
+  queueWindow,
+} from "../evidence/queue-window.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
 import type { Severity } from "../finding.ts";
 import { counted } from "../report/counted.ts";
@@ -32,8 +37,6 @@ const binding = 0.5;
 
 const directions = ["leave", "join"] as const;
 
-const endpointQueues = ["endpoint", "endpoint_slice", "endpoint_slice_mirroring"];
-
 /** A sign with how late changes are by it. */
 interface LateSign extends Sign {
   readonly delayMs: number;
@@ -46,7 +49,7 @@ export const clientThrottling: Cause = {
     "API server. Endpoint changes are published later than they could be, by seconds to " +
     "minutes.",
   hop: "published",
-  explains: ["dead-endpoints", "no-endpoints"],
+  explains: ["endpoint-backlog", "per-sync-get", "dead-endpoints", "no-endpoints"],
 
   signs(evidence) {
     const causes = [...logSign(evidence), ...evidence.metrics.flatMap(limiterSign)];
@@ -142,11 +145,6 @@ function isLimitBinding(limiter: LimiterWindow, queue: QueueWindow): boolean {
   if (limiter.meanWaitSeconds < waitMinSeconds) return false;
   const isServerSlow = (limiter.meanRequestSeconds ?? 0) >= binding * queue.meanWorkSeconds;
   return !isServerSlow && limiter.waitSeconds >= binding * queue.workSeconds;
-}
-
-/** Those that were taken say how long they had waited; those behind will wait for the whole queue. */
-function queueDelayMs({ depth, rate, meanQueueSeconds }: QueueWindow): number {
-  return Math.max(meanQueueSeconds, Number.isNaN(rate) ? 0 : depth / rate) * 1000;
 }
 
 function limiterText(limiter: LimiterWindow, queue: QueueWindow): string {

@@ -32,6 +32,7 @@ export const ghostLeader: Cause = {
       ...records(evidence, found),
       ...elections(evidence, found),
       ...machines(evidence, found),
+      ...renewals(evidence, found),
     ];
   },
 
@@ -158,6 +159,20 @@ function machines({ objects }: Evidence, found: readonly Ghost[]): readonly Sign
         { weight: "support", source: "objects", lines: [{ text, source: placeText(place) }] },
       ];
     }
+  }
+  return [];
+}
+
+/** The audit log names the address that the lock is renewed from. */
+function renewals({ objects }: Evidence, found: readonly Ghost[]): readonly Sign[] {
+  for (const { lock } of found) {
+    const writes = objects.audit.locks.get(lock ?? "");
+    const [address, count] = [...(writes?.addresses ?? [])].sort(([, a], [, b]) => b - a)[0] ?? [];
+    if (writes === undefined || address === undefined || count === undefined) continue;
+    const text = `${writes.lock} was renewed ${counted(count, "time")} from ${address}: the ghost runs there`;
+    return [
+      { weight: "support", source: "logs", lines: [{ text, source: placeText(writes.place) }] },
+    ];
   }
   return [];
 }

@@ -48,6 +48,22 @@ export interface IncidentResult extends IncidentFindings {
   readonly observer: ObserverAccuracy;
 }
 
+/** With fewer objects and shorter times the figures differ: they are shown and not compared. */
+export function ofShortPlay(findings: IncidentFindings): IncidentFindings {
+  const shownOnly = (figure: Figure): Figure => ({
+    ...figure,
+    expected: figure.expected.map(({ source, text }) => ({ source, text })),
+  });
+  return {
+    ...findings,
+    figures: findings.figures.map(shownOnly),
+    fitted: [
+      ...findings.fitted,
+      "fewer objects and shorter times than in the full play, so numbers are shown and not compared",
+    ],
+  };
+}
+
 export interface TimelineEntry {
   /** On which of several stages, counted as those of the series are; the first unless given. */
   readonly stage?: number;

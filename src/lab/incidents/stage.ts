@@ -11,6 +11,8 @@ import type { StageRecorder } from "../saved/stage-recorder.ts";
 
 export interface Stage {
   readonly mode: "virtual" | "live";
+  /** `full` as in the write-up; `short` has fewer objects and shorter times, to be watched. */
+  readonly size: PlaySize;
   /** The environment of a machine; the same name gives the same machine. */
   environmentOf(machine: string): Environment;
   /** The address a machine listens on; no two machines share one. */
@@ -61,6 +63,8 @@ export interface ObservablePlay {
 
 /** Opens a new stage, always with the same seed, plays on it, and clears it. */
 export type OpenStage = <Result>(play: (stage: Stage) => Promise<Result>) => Promise<Result>;
+
+export type PlaySize = "full" | "short";
 
 export interface StageProgress {
   readonly step: string;

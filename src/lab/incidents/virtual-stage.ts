@@ -5,12 +5,14 @@ import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { AccuracyCounters } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import type { StageRecorder } from "../saved/stage-recorder.ts";
-import type { Incident, IncidentResult } from "./incident.ts";
-import type { Stage, StageProgress } from "./stage.ts";
+import { type Incident, type IncidentResult, ofShortPlay } from "./incident.ts";
+import type { PlaySize, Stage, StageProgress } from "./stage.ts";
 
 export interface VirtualPlayOptions {
   readonly seed: number;
   readonly fix?: boolean;
+  /** `full` unless given. */
+  readonly size?: PlaySize;
   /** Records each stage; none unless given. */
   readonly recording?: Recording;
   /** Aborts the play, with its reason. */
@@ -52,7 +54,7 @@ export class VirtualStages {
   }
 
   readonly open = async <Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> => {
-    const { seed, signal, onProgress, onOpened, recording } = this.#options;
+    const { seed, size = "full", signal, onProgress, onOpened, recording } = this.#options;
     const { accuracy } = this;
     const said = { step: "" };
     const progress = onProgress && {
@@ -63,7 +65,7 @@ export class VirtualStages {
     return simulate(simulated, async (simulation) => {
       onOpened?.(simulation);
       const recorder = recording?.forStage(simulation.host(operator), operator);
-      const result = await play(virtualStage(simulation, said, { recorder, accuracy }));
+      const result = await play(virtualStage(simulation, said, { size, recorder, accuracy }));
       this.#durationMs += simulation.now() - (recorder?.heldUpMs ?? 0);
       this.#hash.update(simulation.trace.hash());
       return result;
@@ -76,7 +78,7 @@ export async function playInVirtualTime(
   incident: Incident,
   options: VirtualPlayOptions,
 ): Promise<IncidentResult> {
-  const { seed, fix = false } = options;
+  const { seed, fix = false, size = "full" } = options;
   const stages = new VirtualStages(options);
   const findings = await incident.play(stages.open, { fix });
   return {
@@ -87,19 +89,24 @@ export async function playInVirtualTime(
     durationMs: stages.durationMs,
     traceHash: stages.traceHash(),
     observer: stages.accuracy.result(),
-    ...findings,
+    ...(size === "short" ? ofShortPlay(findings) : findings),
   };
 }
 
 function virtualStage(
   simulation: Simulation,
   said: { step: string },
-  { recorder, accuracy }: Pick<Stage, "accuracy"> & { recorder: StageRecorder | undefined },
+  {
+    size,
+    recorder,
+    accuracy,
+  }: Pick<Stage, "accuracy" | "size"> & { recorder: StageRecorder | undefined },
 ): Stage {
   return {
     accuracy,
     ...(recorder !== undefined && { recorder }),
     mode: "virtual",
+    size,
     environmentOf: (machine) => simulation.host(machine),
     hostOf: (machine) => machine,
     folderOf: () => "/run/lockstep",

@@ -51,7 +51,7 @@ import {
   stockApp,
 } from "./ingresses.ts";
 import { LockWatch } from "./lock-watch.ts";
-import { type GhostSettings, liveSettings, writeUpSettings } from "./settings.ts";
+import { type GhostSettings, shortSettings, writeUpSettings } from "./settings.ts";
 import { StatusWatch } from "./status-watch.ts";
 
 export type GhostLeaderOptions = IncidentOptions & Partial<GhostSettings>;
@@ -72,7 +72,11 @@ export async function playGhostLeader(
   { fix, ...chosen }: GhostLeaderOptions,
 ): Promise<IncidentFindings> {
   return open(async (stage) => {
-    const settings = { ...writeUpSettings, ...(stage.mode === "live" && liveSettings), ...chosen };
+    const settings = {
+      ...writeUpSettings,
+      ...(stage.size === "short" && shortSettings),
+      ...chosen,
+    };
     const timeline: TimelineEntry[] = [];
     const note = (text: string): void => {
       timeline.push({ atMs: stage.now(), text });

@@ -42,8 +42,8 @@ async function playHeartbeatFlap(
   open: OpenStage,
   { fix }: { readonly fix: boolean },
 ): Promise<IncidentFindings> {
-  const mode = await open((stage) => Promise.resolve(stage.mode));
-  return playFlaps(open, settingsOf(mode, { fix }));
+  const size = await open((stage) => Promise.resolve(stage.size));
+  return playFlaps(open, settingsOf(size, { fix }));
 }
 
 /** The same with any settings. */

@@ -23,9 +23,9 @@ import { findingsOf } from "./figures.ts";
 import {
   fillerObjects,
   flagsOf,
-  liveSettings,
   type RaisedLimits,
   type ResyncStormSettings,
+  shortSettings,
   writeUpSettings,
 } from "./settings.ts";
 import { measureStorm, type Storm, StormCounters } from "./storm.ts";
@@ -69,8 +69,8 @@ function isWriteUp({ services, headless, limits }: ResyncStormSettings): boolean
   return services === all && headless === some && limits === usual;
 }
 
-function settingsFor({ mode }: Stage): ResyncStormSettings {
-  return mode === "live" ? liveSettings : writeUpSettings;
+function settingsFor({ size }: Stage): ResyncStormSettings {
+  return size === "short" ? shortSettings : writeUpSettings;
 }
 
 interface PlayedSettings extends ResyncStormSettings {

@@ -17,9 +17,9 @@ import {
   defaultWorkers,
   enqueuePeriodMs,
   fixLimits,
-  liveServices,
   releases,
   setupLimits,
+  shortServices,
   type ThrottledSettings,
   verbosity,
   writeUpSettings,
@@ -58,16 +58,16 @@ export async function playThrottledController(
   const { fix = false, workers = writeUpSettings.workers } = options;
   const { limits = fix ? fixLimits : writeUpSettings.limits } = options;
   const played = await open(async (stage) => {
-    const isLive = stage.mode === "live";
-    const services = options.services ?? (isLive ? liveServices : writeUpSettings.services);
+    const isShort = stage.size === "short";
+    const services = options.services ?? (isShort ? shortServices : writeUpSettings.services);
     const release = await playReleases(stage, { services, workers, limits });
-    return { ...release, services, isLive };
+    return { ...release, services, isShort };
   });
-  const { services, isLive } = played;
-  const isCompared = !fix && !isLive && options.releaseOnly !== true;
+  const { services, isShort } = played;
+  const isCompared = !fix && !isShort && options.releaseOnly !== true;
   const settings = { services, workers, limits };
   const compared = isCompared ? await compareSettings(open, settings) : undefined;
-  return throttledFindings(played, { ...settings, isFixed: fix, isLive, compared });
+  return throttledFindings(played, { ...settings, isFixed: fix, isShort, compared });
 }
 
 /** A cluster with its shop, its throttled controllers, and releases under traffic. */
