@@ -1,6 +1,7 @@
 // Every benchmark by the name it is called by.
 import { apiserverBenchmark } from "./apiserver.ts";
 import type { Benchmark } from "./benchmark.ts";
+import { doctorBenchmark } from "./doctor.ts";
 import { historyBenchmark } from "./history.ts";
 import { ingressBenchmark } from "./ingress.ts";
 import { journeysBenchmark } from "./journeys.ts";
@@ -18,4 +19,5 @@ export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
   journeys: journeysBenchmark,
   history: historyBenchmark,
   tenants: tenantsBenchmark,
+  doctor: doctorBenchmark,
 };

@@ -61,7 +61,7 @@ const stockDeadlineMs = 60_000;
 
 export class IngressWorld {
   readonly #options: IngressWorldOptions;
-  /** What has been started, to be ended in the reverse order. */
+  /** Everything that was started, to be ended in the reverse order. */
   readonly #started: (() => Promise<void>)[] = [];
 
   constructor(options: IngressWorldOptions) {

@@ -31,7 +31,7 @@ const sharedSettings =
   /^(client_|large_client_|request_pool|send_timeout|reset_timedout|keepalive_|proxy_(buffer|busy|http|connect|send_t|read_t|next))/;
 
 const replacements: readonly (readonly [string, string])[] = [
-  ["$lockstep_told_name", "$http_host"],
+  ["$lockstep_upstream_host", "$http_host"],
   ["$lockstep_host", "$http_host"],
   ["$lockstep_connection", "$connection_header"],
   ["$lockstep_upgrade", "$http_upgrade"],

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { diagnose } from "../src/doctor/diagnose.ts";
-import { noFacts } from "../src/doctor/evidence/evidence.ts";
+import { evidenceIn, noFacts } from "../src/doctor/evidence/evidence.ts";
 import { emptySummary, readPath } from "../src/doctor/evidence/read-paths.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { expectJudged } from "../tests/blame/ledger-judge.ts";
@@ -197,11 +197,11 @@ it.skipIf(withoutNginx !== false)(
 
 /** The cause that the doctor names first, from the saved files alone. */
 async function diagnosed(saved: string): Promise<string | undefined> {
-  const { files } = nodeEnvironment({ log: { level: () => "error" } });
+  const { files, log } = nodeEnvironment({ log: { level: () => "error" } });
   const facts = noFacts();
   const { signal } = new AbortController();
-  await readPath({ files, facts, signal }, saved, emptySummary());
-  return diagnose({ ...facts, metrics: [], journeys: undefined }).findings[0]?.rule;
+  await readPath({ files, log, facts, signal }, saved, emptySummary());
+  return diagnose(evidenceIn(facts)).findings[0]?.rule;
 }
 
 /**

@@ -64,7 +64,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     expect(known.code).toBe(0);
     const row =
       "● active POD:8080 SHOP ready ready " +
-      "its pod is ready (join at once); last used a moment ago; some requests, 0 failed";
+      "its pod is ready (rule: join at once); last used a moment ago; some requests, 0 failed";
     expect(steady(known.output, pods)).toBe(
       [
         "● shop-1.example/cart: served by 2 endpoints of default/shop-1:80",
@@ -206,7 +206,9 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       return left.pods > left.standing;
     });
     expect(await shadow.terminate()).toBe(0);
-    expect(shadow.written).toMatch(/^Shadow of [\d.]+ m?s: .+\n {2}removed pods still in slices/);
+    expect(shadow.written).toMatch(
+      /^Compared for [\d.]+ m?s: .+\n {2}removed pods still in slices/,
+    );
     expect(await world.environment.files.list(shadow.prefix)).toEqual([]);
     await world.released("1");
   });

@@ -4,7 +4,7 @@
 // run, and where it may not or cannot install it says what to install. No dependencies of its own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -65,7 +65,21 @@ function modulesAreReady() {
   );
 }
 
+/** Why the modules cannot be installed into this folder, or undefined when they can. */
+export function modulesProblem(folder = join(root, "node_modules")) {
+  if (!lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink()) return undefined;
+  return (
+    `${folder} is a symbolic link, and npm ci would empty the folder behind it.\n` +
+    "Remove the link and run the command again, or update the modules where the link leads."
+  );
+}
+
 function installModules() {
+  const problem = modulesProblem();
+  if (problem !== undefined) {
+    process.stderr.write(`${problem}\n`);
+    process.exit(1);
+  }
   run("npm", ["ci", "--no-fund", "--no-audit"], "Installing Node modules");
   writeFileSync(modulesStamp, `${modulesFingerprint()}\n`);
 }

@@ -1,6 +1,9 @@
 // Decisions of setup, as far as they can be tested without changing this machine.
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
-import { aptCommand, missingPackages, nodeProblem } from "./setup.mjs";
+import { aptCommand, missingPackages, modulesProblem, nodeProblem } from "./setup.mjs";
 
 it("accepts Node 20.19 and everything newer", () => {
   expect(["20.19.0", "20.20.2", "22.0.0", "24.1.0"].map((one) => nodeProblem(one))).toEqual([
@@ -16,6 +19,27 @@ it("says which Node is needed when this one is too old", () => {
     "Lockstep needs Node 20.19 or newer; this is Node 20.18.1.\n" +
       "Install a newer one (nodejs.org, or your version manager) and run the command again.",
   );
+});
+
+it("refuses to install modules through a symbolic link, which may lead to another checkout", () => {
+  const folder = mkdtempSync(join(tmpdir(), "lockstep-setup-"));
+  try {
+    const [own, link, dangling] = ["own", "link", "dangling"].map((name) => join(folder, name));
+    mkdirSync(own);
+    symlinkSync(own, link);
+    symlinkSync(join(folder, "absent"), dangling);
+    expect([own, join(folder, "absent")].map((one) => modulesProblem(one))).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(modulesProblem(link)).toBe(
+      `${link} is a symbolic link, and npm ci would empty the folder behind it.\n` +
+        "Remove the link and run the command again, or update the modules where the link leads.",
+    );
+    expect(modulesProblem(dangling)).toContain("is a symbolic link");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 it("finds the Debian packages whose files are absent", () => {

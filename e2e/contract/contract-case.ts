@@ -22,7 +22,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** "" sends none. */
   readonly token?: string;
-  /** What of the body is compared; all of it unless given. */
+  /** The compared part of the body; all of it unless given. */
   readonly project?: (body: unknown) => unknown;
 }
 
@@ -51,7 +51,7 @@ export interface CaseWorld {
 }
 
 export interface ContractCase {
-  /** What part of the API it is about: the rows of the fidelity table. */
+  /** The part of the API that it tests: a row of the fidelity table. */
   readonly area: string;
   /** A sentence, unique within the area. */
   readonly name: string;

@@ -4,7 +4,7 @@ import { type Difference, differences } from "./compare.ts";
 import type { Transcript } from "./contract-case.ts";
 
 export interface KnownDifference {
-  /** What is different, in a sentence. */
+  /** The difference, in a sentence. */
   readonly what: string;
   /** Why it is left so. */
   readonly why: string;

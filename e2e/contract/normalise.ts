@@ -7,7 +7,7 @@ export interface CaseFacts {
   /** The case's own name on this server. */
   readonly name: string;
   readonly startedMs: number;
-  /** What each step sent: values the client was first to name are its choice and stay. */
+  /** The body of each step: values that the client named first are its choice and stay. */
   readonly requests: readonly string[];
 }
 
@@ -58,9 +58,9 @@ class Words {
   readonly #startedMs: number;
   readonly #sent: readonly string[];
   readonly #answered: readonly string[];
-  /** What the client asked names to be generated from. */
+  /** The prefixes of names that the client asked to generate. */
   readonly #bases: readonly string[];
-  /** What stands for a value, by the value. */
+  /** The placeholder of a value, by the value. */
   readonly #known = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   /** Versions of objects, in the order the server counts them. */

@@ -1,4 +1,4 @@
-// What a real server answered to every case, kept so that the embedded one can be judged where
+// The answers of a real server to every case, so that the embedded one can be judged where
 // there is no real one. One JSON document, compressed because answers repeat themselves.
 import { readFileSync, writeFileSync } from "node:fs";
 import { gunzipSync, gzipSync } from "node:zlib";

@@ -21,7 +21,7 @@ export interface ContractServer {
   readonly tls?: ClientTls;
 }
 
-/** Who the client says it is: managed fields are named after it. */
+/** The user agent of the client: managed fields are named after it. */
 const userAgent = "contract/v1.0";
 
 /** A watch without an event for so long is complete. */

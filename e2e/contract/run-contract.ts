@@ -6,7 +6,7 @@ import { type ContractServer, runCase } from "./run-case.ts";
 /** Enough to keep a server busy while some cases wait for their watches. */
 const casesAtOnce = 6;
 
-/** What the server answered, by the names of the cases and in their order. */
+/** The server's answers, by the names of the cases and in their order. */
 export async function runContract(
   server: ContractServer,
   cases: readonly ContractCase[],

@@ -41,7 +41,16 @@ const product: Readonly<Record<string, Folder>> = {
     reason: flow,
   },
   doctor: {
-    mayImport: ["environment", "kube", "sources", "model", "access-log", "timeline"],
+    mayImport: [
+      "environment",
+      "kube",
+      "sources",
+      "model",
+      "access-log",
+      "timeline",
+      "observe",
+      "recording",
+    ],
     reason: flow,
   },
   server: {

@@ -30,6 +30,7 @@ it.each([
   ["x.lua", "local told = 1 -- is told", [1]],
   ["x.lua", "local a = 1\n-- `told` is heard", [2]],
   ["x.conf", "map $told $a; # for nobody", [1]],
+  ["x.lua", "-- What it sends.\n-- Events, and what they show.", [1]],
   ["x.conf", "# plain\nmap $told $a;", []],
 ])("checks comments only: %s %s", (path, source, lines) => {
   expect(tidyConfiguration(path, source).map(({ line }) => line)).toEqual(lines);

@@ -2,6 +2,7 @@
 // plain replacement. `unclearWords` takes any text for people. `tidyDocument` applies it to a Markdown
 // document without code, quotes of output and generated parts. `tidyConfiguration` applies it to the
 // comments of Lua and nginx files, and `tidy.ts` to texts, comments and test names of TypeScript.
+// `clauseStart` finds comments that begin with a clause instead of the thing itself.
 import type { Breach } from "./tidy.ts";
 
 interface UnclearWord {
@@ -46,6 +47,13 @@ export function unclearWords(text: string): readonly Found[] {
     .sort((a, b) => a.offset - b.offset);
 }
 
+/** The first word of a comment that has a clause as its subject. */
+export function clauseStart(comment: string): string | undefined {
+  return /^[\s*]*(What|Whatever|Who|Whose)\b/.exec(comment)?.[1];
+}
+
+export const clauseReason = "begin with the thing itself: 'The answer of …', 'Entries that …'";
+
 /** Written by programs as a whole, or a record of the past. */
 const exempt = new Set(["CHANGELOG.md", "docs/fidelity.md", "docs/figures.md"]);
 
@@ -72,14 +80,21 @@ export function tidyDocument(path: string, document: string): readonly Breach[] 
 /** Checks the comments of a Lua or nginx file. */
 export function tidyConfiguration(path: string, source: string): readonly Breach[] {
   const comment = path.endsWith(".lua") ? /--(.*)$/ : /#(.*)$/;
-  return source.split("\n").flatMap((line, index) =>
-    unclearWords(withoutCode(comment.exec(line)?.[1] ?? "")).map(({ word, reason }) => ({
-      file: path,
-      line: index + 1,
-      problem: `the word "${word}" in a comment`,
-      reason,
-    })),
-  );
+  return source.split("\n").flatMap((line, index) => {
+    const text = withoutCode(comment.exec(line)?.[1] ?? "");
+    const at = { file: path, line: index + 1 };
+    const start = clauseStart(text);
+    return [
+      ...unclearWords(text).map(({ word, reason }) => ({
+        ...at,
+        problem: `the word "${word}" in a comment`,
+        reason,
+      })),
+      ...(start === undefined
+        ? []
+        : [{ ...at, problem: `a comment that begins with "${start}"`, reason: clauseReason }]),
+    ];
+  });
 }
 
 /** Blanks code in backquotes: a word there is a name. */

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { ambientAllowed, folders, ordinaryClients, ownServer, pureFolders } from "./folders.ts";
 import { describeBreach, tidy } from "./tidy.ts";
 
-const header = "// What this file is for.\n";
+const header = "// The purpose of this file.\n";
 
 function problems(path: string, code: string): string[] {
   return tidy(path, header + code).map((breach) => `${breach.line}: ${breach.problem}`);
@@ -83,6 +83,10 @@ it.each([
     'the word "nobody" in the name of a test',
   ],
   ["src/kube/x.test.ts", 'check("is told", run);', undefined],
+  ["src/kube/x.ts", "/** What a watch sends. */", 'a comment that begins with "What"'],
+  ["src/kube/x.ts", "/**\n * Whose it is.\n */", 'a comment that begins with "Whose"'],
+  ["src/kube/x.ts", "// Events, and what they show.", undefined],
+  ["src/doctor/x.ts", "// What a watch sends.", undefined],
 ])("refuses unclear words in comments and names of tests: %s %s", (path, line, problem) => {
   const [breach] = tidy(path, `${header}\n${line}\n`);
   expect(breach?.problem).toBe(problem);

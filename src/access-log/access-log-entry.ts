@@ -23,12 +23,12 @@ export interface AccessLogEntry {
   readonly service: string | undefined;
   /** The proxy's own name of what it routed to, `namespace-name-port`, where the log has one. */
   readonly backend?: string | undefined;
-  /** In order; empty when no endpoint was tried, or when `untold` says why that is not known. */
+  /** In order; empty when no endpoint was tried, or when `triesUnknown` says why that is not known. */
   readonly tries: readonly LoggedTry[];
   /** Of more tries than are kept: those before the last one of `tries`. */
   readonly triesLeftOut?: TriesLeftOut | undefined;
   /** Why the log does not show whether an endpoint was tried; a part of a sentence. */
-  readonly untold?: string | undefined;
+  readonly triesUnknown?: string | undefined;
 }
 
 /** Tries that were counted and not kept. */

@@ -37,7 +37,7 @@ const request = {
 };
 
 /** Of a format without the endpoints that were tried. */
-const untold = { untold: "the log does not name the endpoints that were tried" };
+const triesUnknown = { triesUnknown: "the log does not name the endpoints that were tried" };
 
 const twice = [
   { address: "10.0.0.1", port: 8080, status: 502, durationMs: 400, answered: false },
@@ -128,7 +128,7 @@ describe("formats of other proxies", () => {
 describe("text formats", () => {
   it("reads nginx's combined format, and counts that it names no endpoint", () => {
     const { entries, report } = parse([combined]);
-    expect(entries).toEqual([{ ...request, ...untold }]);
+    expect(entries).toEqual([{ ...request, ...triesUnknown }]);
     expect(report).toEqual({
       lines: 1,
       entries: new Map([["nginx combined", 1]]),
@@ -229,7 +229,7 @@ describe("text formats", () => {
       target: "/cart",
       tries: [{ address: "10.0.0.1", port: 80, status: 504, durationMs: undefined }],
     });
-    expect(only(combined, { format })).toEqual({ ...request, ...untold });
+    expect(only(combined, { format })).toEqual({ ...request, ...triesUnknown });
   });
 });
 
@@ -312,7 +312,7 @@ describe("JSON", () => {
         line: index + 1,
         resolutionMs,
         durationMs: 412,
-        ...(index >= 2 && untold),
+        ...(index >= 2 && triesUnknown),
       })),
     );
   });
@@ -332,13 +332,13 @@ describe("JSON", () => {
       method: "GET",
     });
     const read = { ...request, durationMs: 412, host: "shop.example" };
-    expect(only(line)).toEqual({ ...read, ...untold });
+    expect(only(line)).toEqual({ ...read, ...triesUnknown });
   });
 
   it('distinguishes "no endpoint was tried" from an unknown number of tries', () => {
     const why = (fields: object) => {
       const time = "2026-11-15T20:31:31Z";
-      return only(JSON.stringify({ time, status: 503, ...fields }))?.untold;
+      return only(JSON.stringify({ time, status: 503, ...fields }))?.triesUnknown;
     };
     expect([
       why({ upstream_addr: "-" }),
@@ -350,7 +350,7 @@ describe("JSON", () => {
     ]).toEqual([
       ...Array.from({ length: 4 }, () => undefined),
       "the log names shop_web, which is no endpoint's address",
-      untold.untold,
+      triesUnknown.triesUnknown,
     ]);
   });
 

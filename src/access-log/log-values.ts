@@ -36,7 +36,7 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
   const { method, target } = requestOf(values);
   const backend = backendOf(values);
   const { tries, leftOut } = triesIn(values, status);
-  const untold = tries.length > 0 ? undefined : unknownTries(values);
+  const triesUnknown = tries.length > 0 ? undefined : unknownTries(values);
   return {
     entry: {
       line: context.line,
@@ -52,7 +52,7 @@ export function entryOf(values: LogValues, context: EntryContext): ReadEntry {
       ...(backend !== undefined && { backend: atMost(backend, nameMost) }),
       tries,
       ...(leftOut !== undefined && { triesLeftOut: leftOut }),
-      ...(untold !== undefined && { untold }),
+      ...(triesUnknown !== undefined && { triesUnknown }),
     },
   };
 }
@@ -121,7 +121,7 @@ function durationOf(values: LogValues): number | undefined {
 const nanosecondsInMs = 1_000_000;
 
 interface WrittenTimes {
-  /** The surest and finest of those that say when it was over. */
+  /** The most reliable and exact of the end times. */
   readonly end: LogTime | undefined;
   readonly start: LogTime | undefined;
 }

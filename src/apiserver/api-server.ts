@@ -48,6 +48,7 @@ import {
 import type { Authentication, User } from "./http/authentication.ts";
 import { Health } from "./http/health.ts";
 import { otherAnswer, publicAnswer } from "./http/other-paths.ts";
+import { type PodListensAt, PodProxy } from "./http/pod-proxy.ts";
 import { RequestGate } from "./http/request-gate.ts";
 import {
   type RequestMetricsForm,
@@ -94,6 +95,8 @@ export interface ApiServerOptions {
   /** The kinds it serves; all unless given. An old version has fewer. */
   readonly kinds?: readonly ResourceKind[];
   readonly podLogs?: PodLogs;
+  /** Where a pod without an IP address listens, for its proxy: `host:port`. */
+  readonly podListensAt?: PodListensAt;
   /**
    * When objects begin to have owners of their fields: `creation` is as the real server does it;
    * `first-apply`, unless given, costs nothing for objects that are never applied.
@@ -197,6 +200,7 @@ export class ApiServer {
       fieldTracking,
       backend: this.#backend,
       podLogs,
+      podProxy: new PodProxy(options),
       access: this.#access,
       isolatedReaders: new Map(
         [...this.#isolatedStores].map(([host, stores]) => [host, backendOf(stores)]),

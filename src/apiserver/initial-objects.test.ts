@@ -1,4 +1,4 @@
-// What is stored before the server listens is what a create would have stored.
+// Objects stored before the server listens equal those of a create.
 import { expect, test } from "vitest";
 import { inApiWorld } from "../../tests/apiserver/api-world.ts";
 import { simulate } from "../simulation/simulation.ts";

@@ -330,10 +330,10 @@ describe("a request without a try", () => {
   });
 
   test("is not one if the log does not say whether an endpoint was tried", () => {
-    const untold = "the log does not name the endpoints that were tried";
-    expect(judged(released(), { ...none(135), untold })).toEqual([
+    const triesUnknown = "the log does not name the endpoints that were tried";
+    expect(judged(released(), { ...none(135), triesUnknown })).toEqual([
       "cannot tell: unknown",
-      `shop/web: ${untold}.`,
+      `shop/web: ${triesUnknown}.`,
     ]);
   });
 

@@ -26,7 +26,7 @@ export function judgeRequest(entry: AccessLogEntry, options: JudgeOptions): Requ
   return isInDoubt ? { ...unsure(verdict), tries: verdict.tries.map(unsure) } : verdict;
 }
 
-/** With nothing said of how long it took, it may have been sent long before it was written down. */
+/** Without a duration, it may have been sent long before its line was written. */
 export function isSentUnknown({ tries, durationMs }: AccessLogEntry): boolean {
   const isUnsaid = (tried: LoggedTry): boolean => tried.durationMs === undefined;
   return durationMs === undefined && tries.length > 0 && tries.every(isUnsaid);
@@ -42,10 +42,10 @@ function judged(
   offset: Span | undefined,
 ): RequestVerdict {
   const { line, endedMs, status, method, host, target, service } = entry;
-  const areTriesTold = entry.untold === undefined;
+  const areTriesKnown = entry.triesUnknown === undefined;
   const triesLeftOut = entry.triesLeftOut?.count ?? 0;
   const asked = { file, line, endedMs, status, method, host, target };
-  const request = { ...asked, triesLeftOut, areTriesTold };
+  const request = { ...asked, triesLeftOut, areTriesKnown };
   if (entry.tries.length === 0) {
     return { ...request, tries: [], ...judgeUntried(entry, evidence, { skewMs, offset }) };
   }

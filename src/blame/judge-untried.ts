@@ -24,9 +24,9 @@ export function judgeUntried(
   evidence: Evidence,
   clock: LogClock,
 ): UntriedVerdict {
-  const { service, untold } = entry;
-  if (untold !== undefined || service === undefined) {
-    const because = untold ?? "the log names neither an endpoint nor a service for it";
+  const { service, triesUnknown } = entry;
+  if (triesUnknown !== undefined || service === undefined) {
+    const because = triesUnknown ?? "the log names neither an endpoint nor a service for it";
     return { service, cause: "unknown", confidence: "cannot tell", late: undefined, because };
   }
   const sent = requestSent(entry, clock);

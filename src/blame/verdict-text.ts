@@ -28,7 +28,7 @@ export function verdictSentences(verdict: RequestVerdict): readonly string[] {
   if (tries.length === 0) {
     const name = service === undefined ? "" : `${service}: `;
     const late = verdict.late === undefined ? "" : `, late by ${lengthText(verdict.late)}`;
-    const untried = verdict.areTriesTold ? "No endpoint was tried. " : "";
+    const untried = verdict.areTriesKnown ? "No endpoint was tried. " : "";
     return [`${untried}${name === "" ? capitalised(because) : name + because}${late}.`];
   }
   if (triesLeftOut === 0) return tries.map(trySentences);

@@ -51,7 +51,7 @@ test.each(["ingress/ingress.yaml", "observer/observer.yaml"])("%s is confined", 
     expect(asked).toBeLessThanOrEqual(limit ?? 0);
     const inMemory = [...emptyDirs(pod).values()].filter(({ medium }) => medium === "Memory");
     const held = inMemory.reduce((sum, { sizeLimit }) => sum + bytesOf(sizeLimit), 0);
-    // What a volume holds in memory counts as the container's.
+    // The content of a volume in memory counts as the container's.
     expect(held).toBeLessThan((limit ?? 0) / 2);
   }
   for (const { sizeLimit } of emptyDirs(pod).values())

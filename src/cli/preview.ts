@@ -22,7 +22,7 @@ interface PreviewOptions extends Pick<Environment, "timers"> {
   readonly servers?: ReadonlyMap<string, string>;
   /** One sentence for each skipped context. */
   readonly leftOut: readonly string[];
-  /** What a managed control plane does not show. */
+  /** The limits on a managed control plane. */
   readonly closing: string;
 }
 
@@ -71,7 +71,7 @@ interface StartOptions {
   readonly paint: Paint;
   /** Address of each API server by cluster name. */
   readonly servers?: ReadonlyMap<string, string> | undefined;
-  /** What a managed control plane does not show. */
+  /** The limits on a managed control plane. */
   readonly closing: string;
 }
 

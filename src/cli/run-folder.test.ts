@@ -1,4 +1,4 @@
-// What a killed run has left is ended and removed only where it is provably that run's.
+// The leftovers of a killed run are ended and removed only if they provably belong to that run.
 import { expect, test } from "vitest";
 import type { Environment } from "../environment/environment.ts";
 import { simulate } from "../simulation/simulation.ts";
@@ -101,3 +101,22 @@ test("a run that goes on keeps all it has", () =>
     expect((await makeRunFolder(machine.environment)).cleaned).toBeUndefined();
     expect([machine.ended, await machine.environment.files.kind(folder)]).toEqual([[], "folder"]);
   }));
+
+test.each([
+  ["up", true, [0o711]],
+  ["incident", true, [0o711]],
+  ["lab", true, []],
+  ["up", false, []],
+] as const)(
+  "the folder of %s, as root: %s, lets the workers of nginx pass by the modes %j",
+  (command, isRoot, modes) =>
+    onMachine(async ({ environment }) => {
+      const set: number[] = [];
+      Object.assign(environment.files, {
+        setMode: async (_: string, mode: number) => void set.push(mode),
+      });
+      const processes = { ...environment.processes, isRoot };
+      await makeRunFolder({ ...environment, processes }, command);
+      expect(set).toEqual(modes);
+    }),
+);

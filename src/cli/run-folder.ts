@@ -3,7 +3,7 @@
 // outlives its controller by design, and removes the folder.
 import { dirname } from "node:path";
 import type { Environment } from "../environment/environment.ts";
-import { type Files, FilesError } from "../environment/files.ts";
+import { type Files, FilesError, passableFolder } from "../environment/files.ts";
 import { NginxProcess } from "../outputs/nginx/nginx-process.ts";
 import { counted } from "./terminal/value-text.ts";
 
@@ -27,6 +27,8 @@ export async function makeRunFolder(
 ): Promise<RunFolder> {
   const { files, processes } = environment;
   const folder = await files.temporaryDirectory(`lockstep-${command}-${processes.pid}-`);
+  // Started by root, nginx has workers of another user, who open files in it by their paths.
+  if (processes.isRoot && command !== "lab") await files.setMode(folder, passableFolder);
   const started = await startedAt(files, processes.pid);
   if (started !== undefined) await files.write(`${folder}/${ownerFile}`, started);
   return { folder, cleaned: await cleanUpKilledRuns(environment, dirname(folder)) };

@@ -11,7 +11,7 @@ interface Context {
   readonly token?: string;
 }
 
-/** What is found of these contexts, and the requests for it. */
+/** The findings about these contexts, and the requests for them. */
 async function found(...contexts: readonly Context[]) {
   return await simulate({ seed: 1 }, async (simulation) => {
     const requests: string[] = [];

@@ -11,7 +11,7 @@ const flags = [
   { flag: "--status-port", port: 10_260 },
 ];
 
-/** What `ss` prints of the listeners; undefined where it is not installed. */
+/** The listeners in the output of `ss`; undefined where it is not installed. */
 function machine(shown: string | undefined): Pick<Environment, "processes"> {
   const run = async () => {
     if (shown === undefined) throw new ProcessError("NOT_FOUND", "cannot start ss");

@@ -13,7 +13,7 @@ import { isRecord, optionalString, type RawRecord } from "../kube/kinds/fields.t
 
 export const defaultIssuer = "https://kubernetes.default.svc";
 
-/** What tokens in Secrets say of who issued them. */
+/** The issuer in tokens of Secrets. */
 const legacyIssuer = "kubernetes/serviceaccount";
 
 const algorithm = "ES256";
@@ -88,7 +88,7 @@ export function isLegacy(claims: RawRecord): boolean {
   return claims["iss"] === legacyIssuer;
 }
 
-/** What `/.well-known/openid-configuration` says. */
+/** The document at `/.well-known/openid-configuration`. */
 export function discoveryDocument(issuer: string, server: string): object {
   return {
     issuer,

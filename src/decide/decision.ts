@@ -115,9 +115,8 @@ export interface ChangedRoutes {
 export interface DecisionOutput {
   /**
    * Called after every change with the whole decision, which stays the same object and changes
-   * under the reader; takes note and returns at once.
+   * under the reader. It takes note in steps, between which services may be decided and applied, but
+   * no other routes. Where a service is decided again meanwhile, the last decision counts.
    */
-  apply(decision: RoutingDecision, changes: DecisionChanges): void;
-  /** The same in steps, between which changes of services alone may be applied. */
   applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void>;
 }

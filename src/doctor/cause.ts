@@ -20,6 +20,8 @@ export interface Sign {
 /** What a cause makes of its signs. */
 export interface Conclusion {
   readonly severity: Severity;
+  /** Without a proof; one step lower unless given. */
+  readonly severityIfPossible?: Severity;
   /** One sentence. */
   readonly cause: string;
   readonly fix: Fix;
@@ -48,10 +50,10 @@ export function weigh(cause: Cause, evidence: Evidence): Finding | undefined {
   const isProved = signs.some(({ weight }) => weight === "proof");
   const sources = new Set(signs.map(({ source }) => source)).size;
   if (!isProved && sources < 2) return undefined;
-  const { severity, cause: sentence, fix, missing = [] } = cause.conclude(evidence);
+  const { severity, cause: sentence, fix, missing = [], ...rest } = cause.conclude(evidence);
   return {
     rule: cause.name,
-    severity: isProved ? severity : lower(severity),
+    severity: isProved ? severity : (rest.severityIfPossible ?? lower(severity)),
     confidence: confidenceOf(isProved, sources),
     hop: cause.hop,
     cause: sentence,

@@ -12,6 +12,7 @@ import { clockSkew } from "./rules/clock-skew.ts";
 import { deadEndpoints } from "./rules/dead-endpoints.ts";
 import { discoveryThrottling } from "./rules/discovery-throttling.ts";
 import { emptyIngressStatus } from "./rules/empty-ingress-status.ts";
+import { endpointBacklog } from "./rules/endpoint-backlog.ts";
 import { etcdSlow } from "./rules/etcd-slow.ts";
 import { failingProbes } from "./rules/failing-probes.ts";
 import { ghostLeader } from "./rules/ghost-leader.ts";
@@ -20,9 +21,17 @@ import { lateHeartbeats } from "./rules/late-heartbeats.ts";
 import { leaderChanges } from "./rules/leader-changes.ts";
 import { missingPermission } from "./rules/missing-permission.ts";
 import { noEndpoints } from "./rules/no-endpoints.ts";
+import { noOpWrites } from "./rules/no-op-writes.ts";
 import { overCapacity } from "./rules/over-capacity.ts";
+import { perSyncGet } from "./rules/per-sync-get.ts";
+import { requestPattern } from "./rules/request-pattern.ts";
 import { selectorMismatch } from "./rules/selector-mismatch.ts";
+import { slowReloads } from "./rules/slow-reloads.ts";
 import { slowRequests } from "./rules/slow-requests.ts";
+import { staleCache } from "./rules/stale-cache.ts";
+import { staleCopies } from "./rules/stale-copies.ts";
+import { staleProxy } from "./rules/stale-proxy.ts";
+import { strayMachine } from "./rules/stray-machine.ts";
 import { stuckLeader } from "./rules/stuck-leader.ts";
 import { terminationRace } from "./rules/termination-race.ts";
 
@@ -30,7 +39,12 @@ import { terminationRace } from "./rules/termination-race.ts";
 export const allCauses: readonly Cause[] = [
   headlessRewrites,
   apiserverFight,
+  noOpWrites,
   clientThrottling,
+  perSyncGet,
+  endpointBacklog,
+  staleCache,
+  strayMachine,
   ghostLeader,
   stuckLeader,
   lateHeartbeats,
@@ -43,13 +57,17 @@ export const allCauses: readonly Cause[] = [
   failingProbes,
   selectorMismatch,
   overCapacity,
+  staleProxy,
+  staleCopies,
   terminationRace,
+  slowReloads,
   emptyIngressStatus,
   noEndpoints,
   deadEndpoints,
   slowRequests,
   clockSkew,
   discoveryThrottling,
+  requestPattern,
 ];
 
 export interface Diagnosis {

@@ -45,6 +45,9 @@ export interface FileLock {
 export const ownerOnly = 0o600;
 export const ownerOnlyFolder = 0o700;
 
+/** Other users pass through it to what they may open, and list nothing. */
+export const passableFolder = 0o711;
+
 /** `other` are devices, pipes and sockets. */
 export type FileKind = "file" | "folder" | "other";
 

@@ -1,6 +1,7 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Clock, MonotonicMs } from "./clock.ts";
-import { atOnce, inSlices, type Steps, sliceSteps } from "./steps.ts";
+import { atOnce, inSlices, mapInSteps, type Steps, sliceSteps, sortedInSteps } from "./steps.ts";
 
 function* countTo(last: number, onStep: (at: number) => void): Steps<string> {
   for (let at = 1; at <= last; at += 1) {
@@ -47,4 +48,41 @@ test("what goes wrong in a step is the caller's", async () => {
     throw new Error("no");
   });
   await expect(inSlices(steps, { clock, timers })).rejects.toThrow("no");
+});
+
+test("a list is mapped and sorted in steps as at once", () => {
+  const list = fc.array(fc.record({ key: fc.nat(50), id: fc.nat() }), {
+    maxLength: 2_000,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(list, (all) => {
+      const compare = (one: { key: number }, other: { key: number }) => one.key - other.key;
+      expect(atOnce(sortedInSteps(all, compare))).toEqual([...all].sort(compare));
+      expect(atOnce(mapInSteps(all, ({ id }) => id))).toEqual(all.map(({ id }) => id));
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test("no step goes over a whole list that is long", () => {
+  const all = Array.from({ length: 10_000 }, (_, index) => (index * 7_919) % 10_000);
+  let longest = 0;
+  let compared = 0;
+  const compare = (one: number, other: number): number => {
+    compared += 1;
+    return one - other;
+  };
+  for (const _ of sortedInSteps(all, compare)) {
+    longest = Math.max(longest, compared);
+    compared = 0;
+  }
+  expect(longest).toBeLessThan(all.length / 2);
+});
+
+test("the time of each slice is reported", async () => {
+  const slow = world(0.5);
+  const took: number[] = [];
+  await inSlices(countTo(5, slow.onStep), { ...slow, onSlice: (tookMs) => took.push(tookMs) });
+  expect(took).toEqual([1, 1, 1]);
 });

@@ -27,22 +27,87 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
+/** How many elements of a list are one step: a stop after each would cost more than many elements. */
+const perStep = 16;
+
+/** Short enough to be sorted in one step. */
+const runLength = 256;
+
+export function* mapInSteps<From, To>(
+  list: readonly From[],
+  map: (one: From) => To,
+): Steps<readonly To[]> {
+  const mapped: To[] = [];
+  for (const one of list) {
+    mapped.push(map(one));
+    if (mapped.length % perStep === 0) yield;
+  }
+  return mapped;
+}
+
+/** As `toSorted`: equal elements keep their order. */
+export function* sortedInSteps<One>(
+  list: readonly One[],
+  compare: (one: One, other: One) => number,
+): Steps<readonly One[]> {
+  let runs: (readonly One[])[] = [];
+  for (let from = 0; from < list.length; from += runLength) {
+    runs.push(list.slice(from, from + runLength).sort(compare));
+    yield;
+  }
+  while (runs.length > 1) {
+    const merged: (readonly One[])[] = [];
+    for (let at = 0; at < runs.length; at += 2) {
+      merged.push(yield* mergedInSteps(runs[at] ?? [], runs[at + 1] ?? [], compare));
+    }
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+function* mergedInSteps<One>(
+  first: readonly One[],
+  second: readonly One[],
+  compare: (one: One, other: One) => number,
+): Steps<readonly One[]> {
+  const merged: One[] = [];
+  let [at, otherAt] = [0, 0];
+  while (at < first.length && otherAt < second.length) {
+    const [one, other] = [first[at] as One, second[otherAt] as One];
+    if (compare(one, other) <= 0) {
+      merged.push(one);
+      at += 1;
+    } else {
+      merged.push(other);
+      otherAt += 1;
+    }
+    if (merged.length % perStep === 0) yield;
+  }
+  return merged.concat(first.slice(at), second.slice(otherAt));
+}
+
 export interface SliceOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly timers: Pick<Timers, "breathe">;
+  /** Called after each slice with the time it took. */
+  readonly onSlice?: (tookMs: number) => void;
 }
 
 export async function inSlices<Result>(
   steps: Steps<Result>,
-  { clock, timers }: SliceOptions,
+  { clock, timers, onSlice }: SliceOptions,
 ): Promise<Result> {
   for (;;) {
     const beganAt = clock.monotonicMs();
-    for (let count = 0; count < sliceSteps; count += 1) {
+    let tookMs = 0;
+    for (let count = 0; count < sliceSteps && tookMs < sliceMs; count += 1) {
       const { done, value } = steps.next();
-      if (done) return value;
-      if (elapsedMs(beganAt, clock.monotonicMs()) >= sliceMs) break;
+      tookMs = elapsedMs(beganAt, clock.monotonicMs());
+      if (!done) continue;
+      onSlice?.(tookMs);
+      return value;
     }
+    onSlice?.(tookMs);
     await timers.breathe();
   }
 }

@@ -78,7 +78,6 @@ class DecidedWorld {
         return { followSlices: false };
       },
       output: {
-        apply: (decision, changes) => state.apply(decision, changes),
         *applying(decision, changes) {
           yield* state.applying(decision, changes);
           while (state.hasUnpushed) state.takeUnpushed();
@@ -183,7 +182,7 @@ function secretOf(holds: Extract<Step, { kind: "secret" }>["holds"]): KnownSecre
   return { kind: "present", secret };
 }
 
-/** What fails is tried again, as the loop does. */
+/** A failed decision is tried again, as the loop does. */
 function decide({ decisions }: DecidedWorld, news: { readonly areSecretsNew: boolean }): void {
   try {
     decisions.decideRoutes(news);

@@ -22,7 +22,7 @@ import {
 import type { UserChanges } from "../decide/routing/user-lists.ts";
 import { servicePort } from "../decide/truth/candidates.ts";
 import { areRoutedAlike } from "../decide/truth/routed-alike.ts";
-import { type ServiceTruth, truth } from "../decide/truth/truth.ts";
+import { type ServiceTruth, truthInSteps } from "../decide/truth/truth.ts";
 import type { TruthPolicy } from "../decide/truth/truth-policy.ts";
 import { assertCostly } from "../environment/assert.ts";
 import { atOnce, type Steps } from "../environment/steps.ts";
@@ -44,9 +44,9 @@ import { ShownUsers, type ShownUsersOptions } from "./shown-users.ts";
 export interface DecisionsOptions extends ShownCertificatesOptions, ShownUsersOptions {
   /** The clusters whose services are routed to. */
   readonly sources: readonly SnapshotSource[];
-  /** What routes may do, beyond the class. */
+  /** Options of the routes, except the class. */
   readonly routing?: Omit<RoutingOptions, "className"> | undefined;
-  /** What is wanted now; it may change between two decisions. */
+  /** The current policy; it may change between two decisions. */
   readonly policy: () => TruthPolicy;
   /** Where requests come in, whether or not endpoints are taken from there. */
   readonly accessCluster?: string;
@@ -54,13 +54,13 @@ export interface DecisionsOptions extends ShownCertificatesOptions, ShownUsersOp
   readonly remembered?: RememberedEndpoints | undefined;
   /** Absent in a shadow. */
   readonly output?: DecisionOutput | undefined;
-  /** What the output has no room for; nothing when absent. */
+  /** Entries that do not fit into the output; none when absent. */
   readonly memory?: LeftOutSource | undefined;
-  /** Who settles doubts; without it nothing is ever doubted. */
+  /** Probes endpoints in doubt; without it no endpoint is in doubt. */
   readonly probes?: Pick<Probes, "want" | "standing">;
-  /** What requests found out; without it they are not listened to. */
+  /** Endpoints that requests could not reach; ignored when absent. */
   readonly feedback?: Pick<ProxyFeedback, "unreached"> | undefined;
-  /** Who looks up external names; without it such services have no endpoints. */
+  /** Looks up external names; without it such services have no endpoints. */
   readonly externalNames?: Pick<ExternalNames, "want" | "answerOf"> | undefined;
   readonly onTruth: (change: TruthChange) => void;
   /** Called after routes or problems were computed again, also if nothing is new. */
@@ -83,6 +83,11 @@ interface Decided {
   readonly truth: ServiceTruth;
 }
 
+interface DecidedInTurn extends Decided {
+  /** Of its snapshot; a later one has a higher number. */
+  readonly turn: number;
+}
+
 /**
  * Invariant: `#decided`, `#services`, `#backends` and those in `#backendsOf` have the same keys, and so
  * have the backends of `#routes` while no decision about routes is under way. During one, services are
@@ -102,13 +107,16 @@ export class Decisions {
   readonly #leftOut = new LeftOutProblems();
   /** The revision of the output's memory at the last report of problems. */
   #leftOutRevision = 0;
-  readonly #decided = new Map<string, Decided>();
+  readonly #decided = new Map<string, DecidedInTurn>();
   readonly #services = new Map<string, readonly DecidedEndpoint[]>();
   /** By key, every service port that the output has routes to. */
   readonly #backends = new Map<string, Backend>();
   /** By `namespace/name`, the backends that are ports of that service. */
   readonly #backendsOf = new Map<string, Set<string>>();
   #version = 0;
+  #turns = 0;
+  /** The backend of a new route that is being decided for the first time. */
+  #joining: string | undefined;
   /** The first decision is applied even if it is empty: a proxy may still serve old routes. */
   #isApplied = false;
   /** A decision was not finished: what is kept may be half of it. */
@@ -125,7 +133,7 @@ export class Decisions {
     return this.#table;
   }
 
-  /** Whose a rule is; undefined for one that is not of the table as it stands. */
+  /** The Ingress of a rule; undefined for a rule that is not in the current table. */
   originOf(host: string, rule: PathRule): RouteOrigin | undefined {
     return this.#routing.originOf(host, rule);
   }
@@ -176,7 +184,9 @@ export class Decisions {
     const services = new Map<string, number>();
     for (const key of changes.backends.joined) {
       this.#remember(key);
-      const version = this.#decide(key);
+      this.#joining = key;
+      const version = yield* this.#deciding(key);
+      this.#joining = undefined;
       if (version !== undefined) services.set(key, version);
       yield;
     }
@@ -192,11 +202,30 @@ export class Decisions {
 
   /** Decides again which endpoints serve this port of a service, if a route leads to it. */
   decideBackend(key: string): void {
-    const version = this.#decide(key);
+    atOnce(this.decidingBackend(key));
+  }
+
+  /** The same in steps: anything else may be decided in between. */
+  *decidingBackend(key: string): Steps<void> {
+    const version = yield* this.#deciding(key);
     if (version !== undefined) {
-      this.#apply({ routes: false, services: new Map([[key, version]]) });
+      const changes: DecisionChanges = { routes: false, services: new Map([[key, version]]) };
+      yield* this.#options.output?.applying(this.#decision(), changes) ?? noSteps;
     }
     this.#check();
+  }
+
+  /** Whether it has so many endpoints that a decision about it should be made in steps. */
+  isLarge(key: string): boolean {
+    const backend = this.#backends.get(key);
+    if (backend === undefined) return false;
+    const { namespace, name } = backend;
+    let published = 0;
+    for (const source of this.#options.sources) {
+      const { slices } = source.publishedOf(namespace, name);
+      for (const { endpoints } of slices) published += endpoints.length;
+    }
+    return Math.max(published, this.#services.get(key)?.length ?? 0) >= largeEndpoints;
   }
 
   #check(): void {
@@ -205,7 +234,8 @@ export class Decisions {
   }
 
   #isInStep(): boolean {
-    const ofServices = [...this.#backendsOf.values()].flatMap((keys) => [...keys]);
+    const isDecided = (key: string) => key !== this.#joining || this.#decided.has(key);
+    const ofServices = [...this.#backendsOf.values()].flatMap((all) => [...all].filter(isDecided));
     const all: Pick<ReadonlySet<string>, "size" | "has">[] = [
       this.#decided,
       this.#services,
@@ -213,7 +243,7 @@ export class Decisions {
     ];
     // During a decision about routes, services are decided by those that the output has.
     if (!this.#isHalf) all.push(this.#routes.backends);
-    const keys = [...this.#backends.keys()];
+    const keys = [...this.#backends.keys()].filter(isDecided);
     return (
       ofServices.length === keys.length &&
       all.every(({ size }) => size === keys.length) &&
@@ -240,6 +270,7 @@ export class Decisions {
     this.certificates = new ShownCertificates(this.#options);
     this.users = new ShownUsers(this.#options);
     this.#isApplied = false;
+    this.#joining = undefined;
   }
 
   /** Backends of an earlier decision that no route leads to. */
@@ -247,10 +278,15 @@ export class Decisions {
     return [...this.#backends.keys()].filter((key) => !this.#routes.backends.has(key));
   }
 
-  /** The version, when it is one that the output has to know. */
-  #decide(key: string): number | undefined {
+  /**
+   * The version, when it is one that the output has to know. The snapshot is taken in the first step and
+   * the result counts from the last one on, so that it is of one moment.
+   */
+  *#deciding(key: string): Steps<number | undefined> {
     const backend = this.#backends.get(key);
     if (backend === undefined) return undefined;
+    this.#turns += 1;
+    const turn = this.#turns;
     const { sources, policy, probes, onTruth, remembered, accessCluster } = this.#options;
     const { externalNames } = this.#options;
     const { namespace, name, port } = backend;
@@ -261,16 +297,19 @@ export class Decisions {
       names: externalNames,
       isAsked: (service) => servicePort(service, port) !== undefined,
     });
-    const after = truth(snapshot, port, policy());
+    const after = yield* truthInSteps(snapshot, port, policy());
+    const known = this.#decided.get(key);
+    // Meanwhile it was decided by a later snapshot, or its last route has gone.
+    if (!this.#backends.has(key) || (known !== undefined && known.turn > turn)) return undefined;
     this.#missing.note(key, missingOf(snapshot, port));
     probes?.want(key, after.probeRequests);
     externalNames?.want(key, externalNamesOf(snapshot), createdAtOf(snapshot));
-    const known = this.#decided.get(key);
     const isNew = known === undefined || !areRoutedAlike(known.truth, after);
     if (isNew) this.#version += 1;
     const version = isNew ? this.#version : known.version;
-    this.#decided.set(key, { version, truth: after });
-    this.#services.set(key, after.endpoints);
+    this.#decided.set(key, { turn, version, truth: after });
+    // The same list for as long as the version is the same: the output notices by it what is overtaken.
+    if (isNew) this.#services.set(key, after.endpoints);
     onTruth({ service: key, version, before: known?.truth, after });
     return isNew ? version : undefined;
   }
@@ -367,10 +406,6 @@ export class Decisions {
     this.#options.onTruth({ service: key, version, before, after: undefined });
   }
 
-  #apply(changes: DecisionChanges): void {
-    this.#options.output?.apply(this.#decision(), changes);
-  }
-
   *#applying(changes: DecisionChanges): Steps<void> {
     const { output } = this.#options;
     if (output !== undefined) yield* output.applying(this.#decision(), changes);
@@ -400,6 +435,11 @@ const noRoutes: ChangedRoutes = {
 };
 
 const noNames: readonly string[] = [];
+
+const noSteps: readonly undefined[] = [];
+
+/** Some milliseconds of work. */
+const largeEndpoints = 1_000;
 
 function externalNamesOf({ clusters }: ServiceSnapshot): readonly string[] {
   if (!clusters.some(({ service }) => service.type === "ExternalName")) return noNames;

@@ -26,12 +26,12 @@ export interface ExplainedTables {
   readonly originOf: (host: string, rule: PathRule) => RouteOrigin | undefined;
   readonly problems: readonly RoutingProblem[];
   readonly portOf: (service: string) => PortReport;
-  /** What Ingresses of other classes have of it, a sentence each; see `other-classes.ts`. */
+  /** Matching rules of Ingresses of other classes, a sentence each; see `other-classes.ts`. */
   readonly leftAlone: (question: Question) => readonly string[];
 }
 
 export interface Explanation {
-  /** What the proxy would do, in one sentence. */
+  /** The proxy's answer to such a request, in one sentence. */
   readonly verdict: string;
   /** The status a client would see that no endpoint has given; undefined when endpoints answer. */
   readonly status: number | undefined;
@@ -40,7 +40,7 @@ export interface Explanation {
   readonly rule: PathRule | undefined;
   /** `Ingress shop/web`. */
   readonly origin: string | undefined;
-  /** What the route asks of the proxy, a sentence each. */
+  /** The policies of the route, a sentence each. */
   readonly asks: readonly string[];
   /** The service that would get it, and others that would get a share. */
   readonly services: readonly ExplainedService[];
@@ -154,7 +154,7 @@ function servicesOf(
   ];
 }
 
-/** What can be said without chance: header and cookie decide, else it may have a share. */
+/** Header and cookie decide; otherwise the canary may get a share, by chance. */
 function canaryTakes({ headers }: Question, canary: Canary): "always" | "never" | "share" {
   const { wants, byShare } = canaryWants(canary, { headers, turn: 0 });
   return byShare ? "share" : wants ? "always" : "never";

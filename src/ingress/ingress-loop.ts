@@ -1,8 +1,8 @@
 // From clusters to an output: sources enqueue keys that may have changed, a worker decides them,
-// and the output applies the result. Services and routes have a queue and a worker each. A leave is
-// decided in the same turn of the event loop in which the pod's event was read. Routes are decided
-// in slices, and services are decided in between by the present routes. A started decision about
-// routes is finished; later changes belong to the next one.
+// and the output applies the result. Services, services of many endpoints, and routes have a queue and
+// a worker each. A leave is decided in the same turn of the event loop in which the pod's event was
+// read. Routes and large services are decided in slices, and other services in between by the present
+// routes. A started decision is finished; later changes belong to the next one.
 import type { Registry } from "prom-client";
 import type { DecisionOutput } from "../decide/decision.ts";
 import { defaultUnreachableAfterMs, type TruthPolicy } from "../decide/truth/truth-policy.ts";
@@ -41,9 +41,9 @@ export interface IngressLoopOptions
   readonly className: string;
   /** The secret whose certificate is shown for every name that has none of its own. */
   readonly defaultCertificate?: SecretReference | undefined;
-  /** What routes may do: a default backend, shared hosts. */
+  /** Options of the routes: a default backend, shared hosts. */
   readonly routing?: DecisionsOptions["routing"];
-  /** What is wanted at first; `setPolicy` changes it. */
+  /** The first policy; `setPolicy` changes it. */
   readonly policy: TruthPolicy;
   /** Where clients reach it, beside the addresses of the machine: no external name may lead there. */
   readonly ownAddresses?: readonly string[];
@@ -53,7 +53,7 @@ export interface IngressLoopOptions
   readonly knownBefore?: KnownBefore;
   /** Absent in a shadow. */
   readonly output?: DecisionOutput | undefined;
-  /** What the output has no room for; nothing when absent. */
+  /** Entries that do not fit into the output; none when absent. */
   readonly memory?: DecisionsOptions["memory"];
   /** Reports the endpoints that requests could not reach; absent without a proxy. */
   readonly proxy?: ProxyReporter;
@@ -102,6 +102,8 @@ export class IngressLoop {
   readonly #options: IngressLoopOptions;
   /** Keys of service ports: one with thousands of ports is many decisions, and others go in between. */
   readonly #services: Workqueue;
+  /** The same of services with many endpoints. Their decisions take long, and others do not wait. */
+  readonly #large: Workqueue;
   /** `routesKey` and `problemsKey`. */
   readonly #routes: Workqueue;
   #policy: TruthPolicy;
@@ -111,7 +113,7 @@ export class IngressLoop {
   #decidedRevision = 0;
   /** Secrets may be others than by the last decision. */
   #areSecretsNew = false;
-  /** What was last said of the default certificate. */
+  /** The last reported problem of the default certificate. */
   #defaultProblem: string | undefined;
   /** Since when the event loop has been busy; undefined while nothing is queued. */
   #busySince: MonotonicMs | undefined;
@@ -124,12 +126,9 @@ export class IngressLoop {
     const { clusters, access, metrics, ...rest } = options;
     const shared = { ...rest, ...(metrics === undefined ? {} : { metrics }) };
     const registry = metrics === undefined ? {} : { registry: metrics };
-    this.#services = new Workqueue({
-      ...rest,
-      name: "ingress",
-      fairness: "namespaces",
-      ...registry,
-    });
+    const byNamespace = { ...rest, ...registry, fairness: "namespaces" } as const;
+    this.#services = new Workqueue({ ...byNamespace, name: "ingress" });
+    this.#large = new Workqueue({ ...byNamespace, name: "ingress-large" });
     this.#routes = new Workqueue({ ...rest, name: "ingress-routes", ...registry });
     this.sources = clusters.map(
       ({ name, client }) =>
@@ -231,6 +230,7 @@ export class IngressLoop {
       const shared = { workers, maxRetries, log, signal };
       await Promise.all([
         runWorkers({ ...shared, queue: this.#services, sync: (key) => this.#decideService(key) }),
+        runWorkers({ ...shared, queue: this.#large, sync: (key) => this.#decideLarge(key) }),
         runWorkers({ ...shared, queue: this.#routes, sync: (key) => this.#decide(key) }),
       ]);
     } catch (error) {
@@ -238,6 +238,7 @@ export class IngressLoop {
     } finally {
       if (metrics !== undefined) ingressMetrics(metrics).shown.delete(this.decisions);
       this.#services.shutDown();
+      this.#large.shutDown();
       this.#routes.shutDown();
       const feedback = this.feedback === undefined ? [] : [this.feedback];
       const parts = [
@@ -254,24 +255,48 @@ export class IngressLoop {
   }
 
   async #decideService(key: string): Promise<void> {
-    const { clock } = this.#options;
-    const { namespace } = splitObjectKey(key);
-    const startedAt = clock.monotonicMs();
-    const restMs = elapsedMs(startedAt, this.#restsUntil.get(namespace) ?? startedAt);
-    if (restMs > 0) {
-      // Rounded up: a wait too short for the clock to show would never be over.
-      this.#services.addAfter(key, Math.ceil(restMs));
+    if (this.decisions.isLarge(key)) {
+      this.#large.add(key);
       return;
     }
-    this.#restsUntil.delete(namespace);
+    if (this.#isResting(key, this.#services)) return;
+    const { clock } = this.#options;
+    const startedAt = clock.monotonicMs();
     this.decisions.decideBackend(key);
     this.#decided("service", startedAt);
-    const now = clock.monotonicMs();
-    const tookMs = elapsedMs(startedAt, now);
-    if (tookMs >= breathEveryMs) {
-      this.#restsUntil.set(namespace, monotonicAfter(now, tookMs * restsPerDecision));
-    }
+    this.#rest(key, elapsedMs(startedAt, clock.monotonicMs()));
     await this.#breathe(startedAt);
+  }
+
+  /** A change that comes meanwhile has it decided again afterwards. */
+  async #decideLarge(key: string): Promise<void> {
+    if (this.#isResting(key, this.#large)) return;
+    const startedAt = this.#options.clock.monotonicMs();
+    let tookMs = 0;
+    const onSlice = (sliceMs: number): void => {
+      tookMs += sliceMs;
+    };
+    await inSlices(this.decisions.decidingBackend(key), { ...this.#options, onSlice });
+    this.#decided("service", startedAt);
+    this.#rest(key, tookMs);
+  }
+
+  /** Whether its namespace rests; then it is queued again for the end of that. */
+  #isResting(key: string, queue: Workqueue): boolean {
+    const { namespace } = splitObjectKey(key);
+    const now = this.#options.clock.monotonicMs();
+    const restMs = elapsedMs(now, this.#restsUntil.get(namespace) ?? now);
+    // Rounded up: a wait too short for the clock to show would never be over.
+    if (restMs > 0) queue.addAfter(key, Math.ceil(restMs));
+    else this.#restsUntil.delete(namespace);
+    return restMs > 0;
+  }
+
+  #rest(key: string, tookMs: number): void {
+    if (tookMs < breathEveryMs) return;
+    const { namespace } = splitObjectKey(key);
+    const now = this.#options.clock.monotonicMs();
+    this.#restsUntil.set(namespace, monotonicAfter(now, tookMs * restsPerDecision));
   }
 
   /** Deciding never waits for anything, so without this nothing else would run until all is done. */

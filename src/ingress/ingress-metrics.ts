@@ -1,5 +1,5 @@
-// What the ingress has decided, as metrics. Endpoints are counted by state and never named: their
-// addresses would make a new series for every pod that ever was.
+// Metrics of the ingress's decisions. Endpoints are counted by state and never named: their
+// addresses would make a new series for every pod.
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { overridesSlices } from "../decide/truth/truth.ts";
 import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
@@ -13,7 +13,7 @@ const decisionBuckets = [0.000_05, 0.000_1, 0.000_5, 0.001, 0.005, 0.01, 0.05, 0
 /** From a push over an idle socket to a proxy that was away for minutes. */
 const routedBuckets = [0.000_5, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30, 300];
 
-/** What of a replica is shown. */
+/** The parts of a replica that have metrics. */
 export interface ShownReplica extends Pick<LeftOutSource, "leftOut" | "memoryUse"> {
   readonly readiness: Readiness;
   watches(): readonly AgedWatch[];

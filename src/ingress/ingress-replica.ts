@@ -61,7 +61,7 @@ export interface IngressReplicaOptions extends NginxSettings {
   readonly policy: TruthPolicy;
   /** At first; `setFreshness` changes it. */
   readonly freshness?: FreshnessPolicy;
-  /** What an earlier process with the same prefix knew; nothing when absent. */
+  /** The saved state of an earlier process with the same prefix; none when absent. */
   readonly remembered?: RememberedState;
   readonly status: Pick<StatusServerOptions, "host" | "port" | "hostNames">;
   /** Writes no status and watches no lock when absent. */
@@ -192,7 +192,7 @@ export class IngressReplica {
     this.#nginx?.reopenLogs();
   }
 
-  /** What the proxy has no room for. */
+  /** Entries that do not fit into the proxy's memory. */
   leftOut(): readonly LeftOutEntry[] {
     return this.#nginx?.leftOut() ?? [];
   }
@@ -210,7 +210,7 @@ export class IngressReplica {
     this.#freshness = freshness;
   }
 
-  /** Who would serve a request, and why. */
+  /** The endpoints that would serve a request, and why. */
   async explain(question: Question): Promise<Explanation> {
     const { decisions } = this.loop;
     const used = await this.#nginx?.use();

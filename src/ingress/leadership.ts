@@ -24,7 +24,7 @@ import {
 } from "../outputs/status/status-writer.ts";
 
 export interface LeadershipSettings {
-  /** What to write, and who competes for it; nothing is written when absent. */
+  /** The status to write and the candidate for the lock; nothing is written when absent. */
   readonly publish?: PublishSettings;
   /** Locks of others that are watched for ghosts. */
   readonly watchedLocks: readonly LockReference[];
@@ -63,7 +63,7 @@ export interface LeadershipReport {
         readonly lease: string;
         readonly identity: string;
         readonly isLeading: boolean;
-        /** Who leads and since when; undefined while that is not known. */
+        /** The leader and the start of its term; undefined while unknown. */
         readonly leader: ObservedLeader | undefined;
         /** Why it does not take the lock though it could: what proves that its own pod is gone. */
         readonly aside: string | undefined;

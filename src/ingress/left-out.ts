@@ -1,12 +1,12 @@
-// What the proxy has no room for, as problems of the Ingresses that ask for it and in words for the
-// operator. Who is left out is decided by how much each namespace uses (decide/fair-share.ts).
+// Entries that do not fit into the proxy's memory, as problems of their Ingresses and as text for
+// the operator. The memory use of each namespace decides which are left out (decide/fair-share.ts).
 import { claimsInSteps } from "../decide/routing/certificate-claims.ts";
 import type { RouteOrigin, RoutingProblem } from "../decide/routing/route.ts";
 import type { Steps } from "../environment/steps.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
 import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/entry-memory.ts";
 
-/** What the output says of its memory. */
+/** The memory of the output and the entries that do not fit. */
 export interface LeftOutSource {
   leftOut(): readonly LeftOutEntry[];
   memoryUse(): readonly MemoryUse[];
@@ -14,7 +14,7 @@ export interface LeftOutSource {
   readonly leftOutRevision: number;
 }
 
-/** Who asks for an entry. */
+/** The objects that need an entry. */
 export interface AskedBy {
   /** Of the rules of a host. */
   readonly ofHost: (host: string) => Iterable<RouteOrigin>;
@@ -118,7 +118,9 @@ function routedOrigins(
   return new Set(hosts.flatMap((one) => [...ofHost(one)]));
 }
 
-/** Who asks for what no route names; every Ingress is looked at once for all of them. */
+/**
+ * The Ingresses that need entries which no route names; reads every Ingress once for all entries.
+ */
 function* claimantsOf(
   entries: readonly LeftOutEntry[],
   ingresses: AskedBy["ingresses"],

@@ -149,15 +149,11 @@ export class NginxOutput implements DecisionOutput, ProxyReporter, LeftOutSource
     this.#supervisor?.reopenLogs();
   }
 
-  apply(decision: RoutingDecision, changes: DecisionChanges): void {
-    this.#pusher.apply(decision, changes);
-  }
-
   *applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void> {
     yield* this.#pusher.applying(decision, changes);
   }
 
-  /** What nginx has no room for beside what others have. */
+  /** Entries that do not fit into nginx's memory beside those of others. */
   leftOut(): readonly LeftOutEntry[] {
     return this.#pusher.state.leftOut();
   }
@@ -184,12 +180,12 @@ export class NginxOutput implements DecisionOutput, ProxyReporter, LeftOutSource
     return this.#pusher.report(since, signal);
   }
 
-  /** What requests did at an endpoint, as it was when last read; by `endpointId`. */
+  /** The use of an endpoint by requests, as last read; by `endpointId`. */
   useOf(key: string): EndpointUse | undefined {
     return this.#counters?.of(key);
   }
 
-  /** What requests did at each endpoint until now, by `endpointId`. */
+  /** The use of each endpoint by requests until now, by `endpointId`. */
   async use(): Promise<ReadonlyMap<string, EndpointUse>> {
     await this.#counters?.refresh();
     return this.#counters?.all() ?? new Map();
@@ -224,7 +220,7 @@ export class NginxOutput implements DecisionOutput, ProxyReporter, LeftOutSource
 
 export type RememberedState = Omit<SavedState, "savedAtMs">;
 
-/** What a Lockstep with this prefix knew last; nothing when that is damaged or too old. */
+/** The last saved state of a Lockstep with this prefix; none when it is damaged or too old. */
 export async function readRemembered(
   { files, clock }: Pick<Environment, "files" | "clock">,
   prefix: string,

@@ -1,4 +1,4 @@
-// What a route asks of the proxy, in plain sentences, for people who wonder why it does so.
+// The policies of a route in plain sentences, for operators who ask why the proxy does this.
 import type { Balance, Canary, RoutePolicy } from "../decide/route-policy.ts";
 
 export function policySentences(policy: RoutePolicy | undefined): readonly string[] {

@@ -21,19 +21,19 @@ export interface ReadinessFacts {
   readonly isDraining: boolean;
   /** The first decision has been made. */
   readonly isDecided: boolean;
-  /** What keeps the proxy from serving by it; undefined when nothing does. */
+  /** The reason why the proxy cannot serve; undefined when it can. */
   readonly proxyProblem: string | undefined;
   readonly watches: readonly AgedWatch[];
   readonly policy: FreshnessPolicy;
   /** Lists of Secrets that were not applied, in words. */
   readonly doubtedSecrets?: readonly string[];
-  /** What the proxy has no room for beside what others have. */
+  /** Entries that do not fit into the proxy's memory beside those of others. */
   readonly leftOut?: readonly LeftOutEntry[];
 }
 
 /** One watch, and since when it has not been current. */
 export interface AgedWatch {
-  /** What is watched: `pods`. */
+  /** The watched kind: `pods`. */
   readonly kind: string;
   readonly cluster: string;
   readonly status: WatchStatus;
@@ -44,7 +44,7 @@ export interface AgedWatch {
 export interface Readiness {
   /** Undefined when it is ready. */
   readonly problem: string | undefined;
-  /** What is not as it should be, though it serves. */
+  /** Problems that do not stop it from serving. */
   readonly notes: readonly string[];
 }
 
@@ -89,7 +89,7 @@ function isStale({ status, provedCurrentMsAgo }: AgedWatch, { staleAfterMs }: Fr
   return status.doubt !== undefined || (status.state === "stale" && isOld);
 }
 
-/** What was listed before the permission was taken away still counts. */
+/** Objects listed before the permission was removed still count. */
 function isRefused({ status, provedCurrentMsAgo }: AgedWatch): boolean {
   return status.state === "refused" && provedCurrentMsAgo === undefined;
 }

@@ -39,7 +39,7 @@ export interface RoutedEntry {
   readonly lagMs: number;
 }
 
-/** What a reader that asks now and then needs, to miss nothing or to know that it has. */
+/** An answer for a reader that polls: it can tell whether it has missed entries. */
 export interface RoutedAnswer {
   /** Names this journal: a restarted process has another one, which counts from zero. */
   readonly journal: string;
@@ -123,7 +123,7 @@ export class RoutedJournal {
     else this.#waiting.delete(service);
   };
 
-  /** What came after this number, oldest first. */
+  /** The entries after this number, oldest first. */
   after(sequence: number): readonly RoutedEntry[] {
     return this.#entries.filter((entry) => entry.sequence > sequence);
   }

@@ -1,6 +1,6 @@
-// What following truth instead of the published slices would have changed, counted as it happens:
-// endpoints that had left while the slices still listed them, and endpoints that could have served
-// before the slices listed them. With probes the endpoints themselves say who was right.
+// Counts the differences between truth and the published slices as they happen: endpoints that had
+// left while the slices still listed them, and endpoints that could have served before the slices
+// listed them. With probes, the endpoints show which was right.
 
 import { Histogram, type Registry } from "prom-client";
 import { isRouted } from "../decide/decision.ts";
@@ -39,7 +39,7 @@ export interface ShadowCount {
   readonly totalMs: number;
 }
 
-/** What endpoints said themselves when slices and truth had disagreed about them for a while. */
+/** Results of probes of endpoints about which slices and truth had disagreed for a while. */
 export interface ShadowProbes {
   /** Left and silent: requests that followed the slices would have failed. */
   readonly leftSilent: number;
@@ -224,7 +224,7 @@ function longestOf(overrides: readonly Override[]): readonly Override[] {
   return [...overrides].sort(longestFirst).slice(0, longestKept);
 }
 
-/** What stands has lasted until now, and may be the worst of all. */
+/** An open case has lasted until now, and may be the longest of all. */
 function countOf(over: PodTimes, all: readonly Override[], kind: ShadowKind): ShadowCount {
   const standing = all.filter((one) => kindOf(one) === kind);
   const pods = new Map([...over].map(([pod, times]) => [pod, new Map(times)]));

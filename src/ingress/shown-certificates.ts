@@ -18,7 +18,7 @@ import type { SecretReference, SecretSource } from "../sources/secret-source.ts"
 export interface ShownCertificatesOptions {
   readonly asked: { ingresses(): readonly Ingress[]; classes(): readonly IngressClass[] };
   readonly className: string;
-  /** Who reads the secrets; without it no certificate is ever shown. */
+  /** Reads the secrets; without it no certificate is shown. */
   readonly secrets?: Pick<SecretSource, "want" | "get"> | undefined;
   /** Shown for every name that no Ingress has a certificate for. */
   readonly defaultCertificate?: SecretReference | undefined;

@@ -22,15 +22,15 @@ export interface StateReportOptions {
   readonly overrides: DecisionLog;
   /** As /readyz says it. */
   readonly readiness: () => Readiness;
-  /** What is known of the proxy; undefined when none serves. */
+  /** The state of the proxy; undefined when none serves. */
   readonly proxy: () => object | undefined;
   /** How much of the proxy's memory is used, and what does not fit. */
   readonly memory: Pick<LeftOutSource, "leftOut" | "memoryUse">;
-  /** Who leads and since when, and locks that are held by ghosts. */
+  /** The leader, the start of its term, and locks that ghosts hold. */
   readonly leadership: () => LeadershipReport;
-  /** What requests did at an endpoint, by `endpointId`. */
+  /** The use of an endpoint by requests, by `endpointId`. */
   readonly useOf: UseOf;
-  /** What a shadow has counted; undefined when this is none. */
+  /** The counts of a shadow; undefined when this is none. */
   readonly shadow: () => ShadowSummary | undefined;
 }
 

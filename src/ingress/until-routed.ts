@@ -37,7 +37,7 @@ export async function untilRouted(ingress: Ingress, options: RoutedOptions): Pro
   while (isUnread() && !isOver()) {
     await timers.sleep(lookAgainMs, signal);
   }
-  // What was read meanwhile is part of the next decision.
+  // Objects read meanwhile are part of the next decision.
   await untilDecided(options);
   const { applied } = proxy;
   while (proxy.pushed < applied) await timers.sleep(lookAgainMs, signal);

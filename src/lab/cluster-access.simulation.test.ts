@@ -15,7 +15,7 @@ interface GuardedWorld {
   readonly user: Environment;
   readonly get: (path: string) => Promise<unknown>;
   readonly post: (path: string, body: object) => Promise<unknown>;
-  /** What the servers have refused because of who asked. */
+  /** Requests that the servers refused because of the user. */
   readonly refusals: readonly string[];
 }
 

@@ -5,6 +5,7 @@ import { ApiServer } from "../apiserver/api-server.ts";
 import { AuditLog } from "../apiserver/audit/audit-log.ts";
 import type { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
 import type { User } from "../apiserver/http/authentication.ts";
+import type { PodListensAt } from "../apiserver/http/pod-proxy.ts";
 import type { RequestObserver } from "../apiserver/http/request-record.ts";
 import { RequestJournal } from "../apiserver/journal/request-journal.ts";
 import type { Storage } from "../apiserver/storage/storage.ts";
@@ -48,6 +49,8 @@ export interface ServerParts extends ServerPlan {
   readonly storage: Storage;
   readonly tokens: ReadonlyMap<string, User>;
   readonly podLogs: PodLogs;
+  /** See `ApiServerOptions`. */
+  readonly podListensAt?: PodListensAt;
   readonly klog: Klog;
   readonly peers: PeerAddresses;
   /** Takes each line of its audit log; it keeps none unless given. */
@@ -115,6 +118,7 @@ function makeServer(parts: ServerParts): ApiServer {
     ...serverAccess(parts, tokens, secret),
     trackFieldsFrom: parts.fieldOwners ? "creation" : "first-apply",
     podLogs: parts.podLogs,
+    ...(parts.podListensAt && { podListensAt: parts.podListensAt }),
     kinds: servedKinds(profile),
     requestMetrics: form.requests,
     observers: [...recordsOf(parts), ...observers],
@@ -128,7 +132,7 @@ function makeServer(parts: ServerParts): ApiServer {
   return apiServer;
 }
 
-/** What a server writes down of each request: into its own log, and into an audit log if asked. */
+/** The records of each request: in the server's own log, and in an audit log if asked. */
 function recordsOf(parts: ServerParts): readonly RequestObserver[] {
   const { environment, profile, verbosity, klog, peers, audit } = parts;
   const { clock, random } = environment;

@@ -5,9 +5,8 @@ import type { User } from "../apiserver/http/authentication.ts";
 import { firstRevision, MemoryStorage } from "../apiserver/storage/memory-storage.ts";
 import type { Storage, StorageEvent } from "../apiserver/storage/storage.ts";
 import { Klog } from "../components/klog.ts";
-import type { ClusterOptions, ClusterServer } from "./cluster.ts";
+import type { ClusterOptions, ClusterServer, ServerSurroundings } from "./cluster.ts";
 import { type ServerPlan, startServer } from "./cluster-server.ts";
-import type { ComponentLogs } from "./controllers/klog/component-logs.ts";
 import { controlPlaneNode } from "./controllers/kube-controllers.ts";
 import {
   type KubernetesServiceFlags,
@@ -20,7 +19,7 @@ export const defaultProfile: ProfileName = "1.33";
 /** The user of the lab's kubeconfig, who may do everything. */
 export const administrator: User = { name: "lab-admin", groups: ["system:masters"] };
 
-/** Who the parts of the cluster are to its API servers, as kubeadm has it. */
+/** The users of the cluster's components, as in kubeadm. */
 const componentUsers: readonly User[] = [
   { name: "system:kube-controller-manager", groups: [] },
   { name: "system:kube-scheduler", groups: [] },
@@ -30,9 +29,7 @@ const componentUsers: readonly User[] = [
 /** All of them, or none when one cannot listen. */
 export async function startServers(
   options: ClusterOptions,
-  podLogs: ComponentLogs,
-  peers: PeerAddresses,
-  tokens: Map<string, User>,
+  { podLogs, podListensAt, peers, tokens }: ServerSurroundings,
 ): Promise<readonly ClusterServer[]> {
   const { name, environmentOf, recorder } = options;
   const { clock, random } = environmentOf(name);
@@ -54,6 +51,7 @@ export async function startServers(
         storage,
         tokens,
         podLogs,
+        podListensAt,
         klog,
         peers,
         ...(recorder === undefined ? {} : { audit, isolatedReaders: recorder.isolatedReaders }),
@@ -82,7 +80,7 @@ function noteStored(storage: Storage, onEvent: (event: StorageEvent) => void): v
   });
 }
 
-/** Who is known from the start, by token. */
+/** The users that are known from the start, by token. */
 export function clusterTokens(
   token: string,
   loopbackToken: string,

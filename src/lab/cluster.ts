@@ -5,6 +5,7 @@
 import type { ApiServer } from "../apiserver/api-server.ts";
 import { PeerAddresses } from "../apiserver/audit/peer-addresses.ts";
 import type { User } from "../apiserver/http/authentication.ts";
+import type { PodListensAt } from "../apiserver/http/pod-proxy.ts";
 import type { RequestObserver } from "../apiserver/http/request-record.ts";
 import type { StorageEvent } from "../apiserver/storage/storage.ts";
 import type { Klog } from "../components/klog.ts";
@@ -79,7 +80,7 @@ export interface ClusterOptions {
   readonly observers?: readonly RequestObserver[];
   /** Called as the storage commits each change of an object, before any watch receives it. */
   readonly onStored?: (event: StorageEvent) => void;
-  /** What the controllers' resync period is stretched by, from 1 to 2; drawn unless given. */
+  /** The controllers' resync period is multiplied by this, from 1 to 2; drawn unless given. */
   readonly resyncFactor?: number;
   /** Called as each server begins to listen. */
   readonly onReady?: (server: ReachableServer) => void;
@@ -97,7 +98,7 @@ export interface ReachableServer {
   readonly name: string;
   readonly url: string;
   readonly token: string;
-  /** What the server itself logs. */
+  /** The log of the server itself. */
   readonly klog: Klog;
   /** Ends this server alone. Idempotent. */
   stop(): Promise<void>;
@@ -124,18 +125,18 @@ export interface Cluster<Server extends ReachableServer = ClusterServer> {
   stop(): Promise<void>;
 }
 
-/** What the servers of a cluster get from it. */
+/** The parts of a cluster that its servers use. */
 export interface ServerSurroundings {
   readonly podLogs: ComponentLogs;
+  /** Of components on simulated machines, which have names and no addresses. */
+  readonly podListensAt: PodListensAt;
   readonly peers: PeerAddresses;
   /** Users by token. Users of machines are added and removed with them. */
   readonly tokens: Map<string, User>;
 }
 
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
-  return startClusterWith(options, ({ podLogs, peers, tokens }) =>
-    startServers(options, podLogs, peers, tokens),
-  );
+  return startClusterWith(options, (surroundings) => startServers(options, surroundings));
 }
 
 /** With servers that `start` starts: all of them, or none. */
@@ -151,7 +152,9 @@ export async function startClusterWith<Server extends ReachableServer>(
   const nodeAddresses = new Map<string, string>();
   const peers = new PeerAddresses({ known: (machine) => nodeAddresses.get(machine) });
   const tokens = new Map<string, User>();
-  const servers = await start({ podLogs: componentLogs, peers, tokens });
+  const components: { controlPlane?: ControlPlane } = {};
+  const podListensAt: PodListensAt = (pod) => components.controlPlane?.listensAt(pod);
+  const servers = await start({ podLogs: componentLogs, podListensAt, peers, tokens });
   const { url = "", token = "" } = servers[0] ?? {};
   const accessAs = (user: string): ClusterAccess =>
     fixedAccess({
@@ -179,6 +182,7 @@ export async function startClusterWith<Server extends ReachableServer>(
       klog,
     })),
   });
+  components.controlPlane = controlPlane;
   const machines = new Machines({
     cluster: options,
     profile: profileNamed(profile),

@@ -72,6 +72,16 @@ export class ControlPlane {
     return this.#managers[0]?.metricsUrl;
   }
 
+  /** `host:port` of the metrics of a controller manager, by its pod. */
+  listensAt(pod: { readonly namespace: string; readonly name: string }): string | undefined {
+    const index = this.#managers.findIndex((_, machine) => {
+      const { namespace, name } = componentPodName(controllerManager, nodeNameOf(machine));
+      return namespace === pod.namespace && name === pod.name;
+    });
+    const url = this.#managers[index]?.metricsUrl;
+    return url === undefined ? undefined : new URL(url).host;
+  }
+
   /** The controller managers, for those who end one of them. */
   get managers(): readonly ControllersProcess[] {
     return this.#managers;
@@ -110,7 +120,7 @@ export class ControlPlane {
     });
   }
 
-  /** Who runs only one need not elect it, and saves its writes of every two seconds. */
+  /** A single manager needs no election, and saves its writes of every two seconds. */
   #flagsOf(flags: Partial<ControllerFlags>): Partial<ControllerFlags> {
     return { "leader-elect": this.#options.managers > 1, ...flags };
   }

@@ -152,7 +152,7 @@ export class Machines {
   }
 }
 
-/** Who a kubelet is to the API servers. */
+/** The user of a kubelet at the API servers. */
 export function nodeUser(node: string): User {
   return { name: `system:node:${node}`, groups: ["system:nodes"] };
 }

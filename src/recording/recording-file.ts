@@ -5,7 +5,7 @@ import { fileChunks, type ReadProblem } from "../access-log/file-chunks.ts";
 import { allUnlessAborted } from "../access-log/until-aborted.ts";
 import type { Files } from "../environment/files.ts";
 import { LineSplitter } from "../environment/line-splitter.ts";
-import { parseRecordingLine } from "./recording-line.ts";
+import { parseRecordingLine, type RecordingLine } from "./recording-line.ts";
 
 /** An Endpoints object holds at most 1,000 addresses, some 200 bytes each; and slices 1,000 too. */
 const lineBytesMax = 4 * 1024 * 1024;
@@ -71,13 +71,26 @@ export async function recordingStartMs(
   options: Pick<ReadRecordingOptions, "signal"> = {},
 ): Promise<number> {
   const [first = path] = await recordingParts(files, path);
-  for await (const chunk of chunksOf(files, first, options)) {
+  const line = await firstLine(files, first, options);
+  return line === undefined || line.type === "input" ? Infinity : line.atMs;
+}
+
+/** Whether the file begins as a recording does, compressed or not. */
+export async function isRecording(files: Files, path: string): Promise<boolean> {
+  return (await firstLine(files, path))?.type === "run";
+}
+
+async function firstLine(
+  files: Files,
+  path: string,
+  options: Pick<ReadRecordingOptions, "signal"> = {},
+): Promise<RecordingLine | undefined> {
+  for await (const chunk of chunksOf(files, path, options)) {
     const beginning = Buffer.from(chunk.subarray(0, headerBytesMax)).toString("utf8");
     const [line = ""] = beginning.split("\n", 1);
-    const first = parseRecordingLine(line);
-    return first === undefined || first.type === "input" ? Infinity : first.atMs;
+    return parseRecordingLine(line);
   }
-  return Infinity;
+  return undefined;
 }
 
 /** Whether the file begins as a recording does; one that is absent or empty can become one. */

@@ -189,7 +189,7 @@ export const State = Type.Object({
   incident: orNull(Type.Object({ name: Type.String(), phase: Type.String() })),
   /** Problems of Lockstep itself, each a sentence: a history that cannot be written. */
   notes: Type.Array(Type.String()),
-  /** What this server can do: the page hides the rest. */
+  /** Abilities of this server; the page hides the rest. */
   can: Type.Object({
     incidents: Type.Boolean(),
     whatif: Type.Boolean(),
@@ -353,7 +353,7 @@ export const Incidents = Type.Object({
       /** Seconds from the fault to the named cause; null until then. */
       namedAfterMs: orNull(Ms),
       charts: Type.Array(Series),
-      /** What was measured, stock and Lockstep side by side. */
+      /** Measurements, stock and Lockstep side by side. */
       measures: Type.Array(
         Type.Object({
           text: Type.String(),

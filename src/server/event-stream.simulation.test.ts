@@ -3,7 +3,7 @@ import type { PageClient, PageEvent } from "../../tests/page/page-client.ts";
 import { onPageStage, type PageStage } from "../../tests/page/page-stage.ts";
 import type { JourneyBatch, Reset, State } from "./api.ts";
 
-/** What a page knows after its events: the newest state of each journey, and the state. */
+/** The knowledge of a page after its events: the newest state of each journey, and the state. */
 function known(events: readonly PageEvent[]) {
   const journeys = new Map<string, unknown>();
   let state: State | undefined;

@@ -186,7 +186,7 @@ export class EventStream {
     this.#ring = [];
     this.#ringBytes = 0;
     if (!this.#isWanted) return;
-    // What happens from now on is in no event, so no page may resume here.
+    // Changes from now on are in no event, so no page may resume here.
     this.#sequence += 1;
     this.#isWanted = false;
     this.#options.onWanted(false);

@@ -1,4 +1,4 @@
-// Who may use the page. On loopback any client on this machine; on any other address only with the
+// Access to the page. On loopback any client on this machine; on any other address only with the
 // token. A foreign web page can neither read nor change anything: its host name, its origin and its
 // forms are refused.
 import { createHash, timingSafeEqual } from "node:crypto";

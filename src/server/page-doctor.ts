@@ -1,7 +1,7 @@
 // The doctor behind the page: examines the observed clusters when a person asks, one after the other and
 // within a rate, and keeps the last result. It only reads.
 import { allCauses, type Diagnosis, diagnose } from "../doctor/diagnose.ts";
-import { noFacts } from "../doctor/evidence/evidence.ts";
+import { evidenceIn, noFacts } from "../doctor/evidence/evidence.ts";
 import type { Finding as FoundFinding } from "../doctor/finding.ts";
 import { examineCluster } from "../doctor/live/examine-cluster.ts";
 import { Gathered } from "../doctor/live/gathered.ts";
@@ -16,7 +16,8 @@ import type { Journey } from "../timeline/journey.ts";
 import type { Doctor, Finding } from "./api.ts";
 import type { PageDoctor } from "./page-source.ts";
 
-export interface LivePageDoctorOptions extends Pick<Environment, "clock" | "timers" | "log"> {
+export interface LivePageDoctorOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly clusters: readonly ObservedCluster[];
   /** Changes of a cluster, those in flight included. */
   readonly journeys: (cluster: string) => readonly Journey[];
@@ -87,7 +88,7 @@ export class LivePageDoctor implements PageDoctor {
   }
 
   async #examine({ cluster, client }: ObservedCluster) {
-    const { clock, timers, maxQps = defaultMaxQps, journeys } = this.#options;
+    const { clock, timers, random, log, maxQps = defaultMaxQps, journeys } = this.#options;
     const { signal } = this.#stopping;
     const bucket = new TokenBucket({ clock, timers, qps: maxQps, burst: 1 });
     const onThrottled = (): void => undefined;
@@ -96,10 +97,13 @@ export class LivePageDoctor implements PageDoctor {
     const facts = noFacts();
     const gathered = new Gathered({ facts, cluster });
     await examineCluster({
+      cluster,
       reader,
       gathered,
       clock,
       timers,
+      random,
+      log,
       signal,
       forMs,
       maxQps,
@@ -109,9 +113,10 @@ export class LivePageDoctor implements PageDoctor {
         if (text !== this.#answer.detail) this.#set({ detail: text });
       },
     });
+    // The page has observed for longer than the examination.
     const seen = { source: "changes", journeys: journeys(cluster), nowMs: clock.monotonicMs() };
     return {
-      diagnosis: diagnose({ ...facts, metrics: [], journeys: seen }),
+      diagnosis: diagnose({ ...evidenceIn(facts), journeys: seen }),
       problems: reader.problems,
     };
   }

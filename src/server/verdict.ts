@@ -89,7 +89,7 @@ function placeText(hop: LatePlace["hop"], kind: string, direction: LatePlace["di
   }
 }
 
-/** What Lockstep's own replicas do meanwhile, and what the stock model lost. */
+/** The lag of Lockstep's own replicas meanwhile, and the losses of the stock model. */
 function besides({ places, requests, slowMs }: Judged): string {
   const own = places.find(({ hop, kind }) => hop === "routed" && kind === "lockstep");
   const median = own?.recent.quantileMs(0.5);

@@ -20,7 +20,7 @@ export interface Failing {
   readonly test: string;
 }
 
-/** What LOCKSTEP_SEEDS is when it is not set; `npm run check` takes a third of them. */
+/** The default of LOCKSTEP_SEEDS; `npm run check` takes a third of them. */
 const usualSeeds = 50;
 
 /** No test is about how fast this machine is. */
@@ -72,7 +72,7 @@ export function chooseSeeds(
   return [...new Set([...(options.regressions ?? []), ...consecutive])];
 }
 
-/** What to type in a shell to run one seed of one test alone. */
+/** The shell command that runs one seed of one test alone. */
 export function repeatCommand({ seed, file, test: name }: Failing): string {
   const own = file.endsWith(".simulation.test.ts") ? "simulation" : "unit";
   const project = file.startsWith("e2e/") ? "e2e" : own;

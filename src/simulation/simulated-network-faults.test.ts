@@ -1,11 +1,11 @@
-// What the real network does only on a bad day: each fault, and what both sides see of it and when.
+// Faults that are rare on a real network: each fault, and its effect and time on both sides.
 import { describe, expect, test } from "vitest";
 import type { Environment } from "../environment/environment.ts";
 import { type BodyWriter, NetworkError, type ServerExchange } from "../environment/network.ts";
 import { uniformLatency } from "./network/link.ts";
 import { type Simulation, simulate } from "./simulation.ts";
 
-/** What one side saw, and at which whole virtual millisecond. */
+/** An observation of one side, and its whole virtual millisecond. */
 interface Seen {
   readonly text: string;
   readonly end: string;

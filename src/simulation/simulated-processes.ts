@@ -15,7 +15,7 @@ import {
 import { BodyReceiver } from "./network/body-receiver.ts";
 import { never, SimulatedProcess } from "./simulated-process.ts";
 
-/** What a program is given; what it returns is its exit code. */
+/** The input of a program; its result is the exit code. */
 export interface ProgramContext {
   readonly environment: Environment;
   readonly args: readonly string[];

@@ -82,7 +82,7 @@ export async function simulate<Result>(
 export class Simulation {
   readonly trace: Trace;
   readonly network: SimulatedNetwork;
-  /** What every machine's resolver answers. */
+  /** The answers of every machine's resolver. */
   readonly names = new SimulatedNames();
   /** For fault plans and the like; no host draws from it. */
   readonly random: Random;

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { assert } from "../environment/assert.ts";
 
-/** What an entry is about; the byte is part of the hash. */
+/** The subject of an entry; the byte is part of the hash. */
 export type TraceKind = "event" | "draw" | "message" | "fault" | "log";
 
 export interface RecordedTrace {

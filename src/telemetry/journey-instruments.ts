@@ -12,7 +12,7 @@ const lagBucketsSeconds = [
   1200, 1800, 3600, 7200,
 ];
 
-/** What an observer says when it is scraped; the clusters' names are bounded already. */
+/** The values of an observer at a scrape; the clusters' names are bounded already. */
 export interface Measured {
   counts(): ObservationCounts;
   oldestPending(): readonly OldestPending[];

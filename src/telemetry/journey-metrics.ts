@@ -25,7 +25,7 @@ export interface JourneyMetricsOptions {
   readonly serviceLabelsMax?: number;
 }
 
-/** What is asked at every scrape; an `Observer` is one. */
+/** The source of the values at every scrape; an `Observer` is one. */
 export interface MeasuredObserver {
   readonly journeys: Pick<Timeline, "counts" | "oldestPending">;
   clusters?(): readonly MeasuredCluster[];

@@ -1,7 +1,7 @@
 // Keeps the values of one metric label few: the first so many are shown by name, all later ones as
 // `other`. A value that was once shown stays shown, so that no series changes its meaning.
 
-/** What all values share that came after the bound was reached. */
+/** The shared label of all values that came after the bound was reached. */
 export const otherValues = "other";
 
 export class LabelBound {

@@ -1,5 +1,5 @@
-// What is deployed for Prometheus and Grafana fits what is measured: every metric that is asked for
-// exists, every page that an alert names is there, and the page about metrics names them all.
+// The files for Prometheus and Grafana fit the metrics: every metric in them exists, every page
+// that an alert names is there, and the page about metrics names them all.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { Registry } from "prom-client";
 import { expect, test } from "vitest";

@@ -9,7 +9,7 @@ import { OtlpExporter, type OtlpExporterOptions } from "./otlp-exporter.ts";
 interface World {
   readonly simulation: Simulation;
   readonly exporter: OtlpExporter;
-  /** What the receiver got, in order. */
+  /** The bodies that the receiver got, in order. */
   readonly bodies: string[];
   /** When, in virtual ms. */
   readonly times: number[];

@@ -41,7 +41,7 @@ const batchDelayMs = 2_000;
 /** After this long in vain a batch makes room for newer ones. */
 const giveUpAfterMs = 300_000;
 
-/** What a command that is asked to end may take for the last batches. */
+/** The time for the last batches of a command that was asked to end. */
 const lastBatchesMs = 3_000;
 
 export class OtlpExporter {

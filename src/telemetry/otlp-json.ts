@@ -61,7 +61,7 @@ export function traceRequest(resources: readonly ResourceSpans[]): object {
   };
 }
 
-/** What is null is not known and left out. */
+/** A null value is unknown and left out. */
 export function otlpAttributes(attributes: Attributes): readonly OtlpAttribute[] {
   return Object.entries(attributes).flatMap(([key, value]) =>
     value === null ? [] : [{ key, value: otlpValue(value) }],

@@ -1,9 +1,9 @@
-// What became of the spans that were to be sent, for Prometheus: a trace store that is away must not
-// look like a fleet in which nothing happens.
+// Results of sending spans, for Prometheus: an unreachable trace store must not look like a fleet
+// without changes.
 import { Counter, Gauge } from "prom-client";
 import { oncePerRegistry } from "../kube/metrics-of-registry.ts";
 
-/** What an exporter has counted. */
+/** The counts of an exporter. */
 export interface CountedExporter {
   readonly counts: {
     readonly sent: number;

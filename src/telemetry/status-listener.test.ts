@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { simulate } from "../simulation/simulation.ts";
 import { jsonAnswer, type ShownReadiness, startStatusListener } from "./status-listener.ts";
 
-/** Whatever a name is made of. */
+/** A name with every kind of special character. */
 const service = 'shop/"\u001b[2J\u009b\u202e\\\n\u{e0001}ü';
 
-/** What the listener answers to these requests. */
+/** The listener's answers to these requests. */
 async function answers(
   readiness: ShownReadiness,
   ...asked: readonly (readonly [method: string, target: string])[]

@@ -21,7 +21,7 @@ export interface StatusListenerOptions {
 export interface ShownReadiness {
   /** Undefined when it is ready. */
   readonly problem: string | undefined;
-  /** What is not as it should be all the same. */
+  /** Problems that do not make it unready. */
   readonly notes: readonly string[];
 }
 

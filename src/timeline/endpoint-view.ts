@@ -1,4 +1,4 @@
-// What each witness shows of each endpoint at present. Pure: it reads the lines of a service, and
+// Each endpoint as each witness shows it at present. Pure: it reads the lines of a service, and
 // changes nothing.
 import type { MonotonicMs } from "../environment/clock.ts";
 import type { Line } from "./line.ts";

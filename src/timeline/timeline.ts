@@ -169,7 +169,7 @@ export class Timeline implements ObservationSink {
     return this.#places.has(service, isThere);
   }
 
-  /** What each witness shows of each endpoint of the service, `namespace/name`. */
+  /** Each endpoint of the service (`namespace/name`) as each witness shows it. */
   endpointsOf(service: string): readonly EndpointView[] {
     return endpointViews(service, this.#standings);
   }

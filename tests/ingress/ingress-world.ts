@@ -10,7 +10,7 @@ import type {
   RoutingDecision,
 } from "../../src/decide/decision.ts";
 import type { Clock } from "../../src/environment/clock.ts";
-import { atOnce, type Steps } from "../../src/environment/steps.ts";
+import type { Steps } from "../../src/environment/steps.ts";
 import type { Timers } from "../../src/environment/timers.ts";
 import { DecisionLog } from "../../src/ingress/decision-log.ts";
 import { IngressLoop, type IngressLoopOptions } from "../../src/ingress/ingress-loop.ts";
@@ -228,10 +228,6 @@ class RecordingOutput implements DecisionOutput {
     this.#simulation = simulation;
     this.#applied = applied;
     this.#next = next;
-  }
-
-  apply(decision: RoutingDecision, changes: DecisionChanges): void {
-    atOnce(this.applying(decision, changes));
   }
 
   *applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void> {

@@ -10,7 +10,7 @@ import {
 import type { RequestObserver } from "../../src/apiserver/http/request-record.ts";
 import { objectsAt, textAt } from "../../src/apiserver/kinds/fields.ts";
 import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
-import type { DecisionOutput } from "../../src/decide/decision.ts";
+import type { RoutingDecision } from "../../src/decide/decision.ts";
 import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import { Leadership } from "../../src/ingress/leadership.ts";
 import { type KubeRequest, parseJson } from "../../src/kube/client/client.ts";
@@ -88,7 +88,7 @@ class RightsWorld {
         metrics: new Registry(),
       }),
     });
-    const apply: DecisionOutput["apply"] = ({ services }) => {
+    const note = (services: RoutingDecision["services"]): void => {
       this.#active = [...services.values()].flatMap((endpoints) =>
         endpoints
           .filter(({ state }) => state === "active")
@@ -102,10 +102,9 @@ class RightsWorld {
       className: "lockstep",
       policy: { followSlices: false },
       output: {
-        apply,
-        *applying(decision, changes) {
+        *applying({ services }) {
           yield;
-          apply(decision, changes);
+          note(services);
         },
       },
       onTruth: () => undefined,

@@ -1,4 +1,4 @@
-// Who may do what: roles and bindings, reviews, impersonation, tokens.
+// Access: roles and bindings, reviews, impersonation, tokens.
 import type { CaseWorld, ContractCase } from "../contract-case.ts";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";

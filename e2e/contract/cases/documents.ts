@@ -1,5 +1,5 @@
-// What a server says of itself: versions, groups, resources, health. Real servers serve more kinds;
-// compared is what they say of those the embedded one has.
+// The server's description of itself: versions, groups, resources, health. Real servers serve more
+// kinds; only kinds of the embedded server are compared.
 import type { CallOptions, ContractCase } from "../contract-case.ts";
 import { allSubjects } from "../objects/all-subjects.ts";
 

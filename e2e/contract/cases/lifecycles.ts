@@ -1,4 +1,4 @@
-// What happens over several requests: deletion that waits, pods that end with grace, namespaces that
+// Effects over several requests: deletion that waits, pods that end with grace, namespaces that
 // close, owners, bindings, scales.
 import type { CaseWorld, ContractCase } from "../contract-case.ts";
 

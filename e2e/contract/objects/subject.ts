@@ -1,4 +1,4 @@
-// What the generated cases need to know of a kind: where its objects live and two valid ones, the
+// The facts about a kind that the generated cases need: where its objects live and two valid ones, the
 // least that is accepted and one that uses every field worth a rule.
 
 export type JsonObject = Record<string, unknown>;

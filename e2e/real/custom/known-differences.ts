@@ -64,7 +64,7 @@ export const acceptedRules: Readonly<Record<string, KnownRuleDifference>> = {
 interface KnownCause extends KnownRuleDifference {
   /** Of the text of a cause, on the real server. */
   readonly pattern: RegExp;
-  /** What is left to compare; a cause without a rest is not compared at all. */
+  /** The rest to compare; a cause without a rest is not compared at all. */
   readonly rest: string;
 }
 

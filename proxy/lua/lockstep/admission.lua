@@ -18,8 +18,8 @@ local _M = {}
 
 local SLASH = string.byte("/")
 
--- What was found out before ngx.exec, which takes ngx.ctx away. The other location's access phase
--- follows at once and takes it over; what one left is no other request's.
+-- Results that must survive ngx.exec, which clears ngx.ctx. The access phase of the other location
+-- follows at once and takes them, so no other request can get them.
 local carried = nil
 
 local function enter(class, var, service, policy)

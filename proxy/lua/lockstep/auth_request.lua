@@ -52,7 +52,7 @@ local function connect(service)
     return nil
 end
 
--- What a header says, by its name in lower case; Set-Cookie as a list.
+-- Header values by name in lower case; Set-Cookie is a list.
 local function parse_headers(head)
     local headers = { ["set-cookie"] = {} }
     for line in head:gmatch("\r?\n([^\r\n]+)") do

@@ -30,7 +30,7 @@ local function sums_of(weights, first, count)
     return not alike and sums or nil
 end
 
--- Once, when a service is decoded: `tiers` becomes what the picks go by.
+-- Runs once, when a service is decoded: makes `tiers` ready for the picks.
 function _M.prepare(service)
     local tiers, first = {}, 1
     for _, count in ipairs(service.tiers) do
@@ -126,7 +126,7 @@ local function by_weight(service, tier, cursor, tried, is_suspect, wants_suspect
     return in_turn(service, tier, cursor, tried, is_suspect, wants_suspect)
 end
 
--- What `choose(service, tier, what, ...)` finds in the first tier in which it finds anything.
+-- The first result of `choose(service, tier, what, ...)` over the tiers in order.
 local function in_tiers(service, choose, what, ...)
     local tiers = service.tiers
     for number = 1, #tiers do

@@ -37,8 +37,8 @@ local function look(owner, slot, number, address, port)
     end
 end
 
--- What goes wrong here concerns neither the request that failed before nor those that come: the next
--- failure asks again.
+-- A problem of the check harms no request, neither the failed one nor later ones. The next failure
+-- starts another check.
 local function complain(problem)
     ngx.log(ngx.ERR, "cannot ask an endpoint whether it takes connections: ", problem)
 end

@@ -1,6 +1,5 @@
--- What goes with a request from one phase to the next, as ngx.ctx. The tables are used again: what a
--- request leaves behind, the garbage collector would have to look for among everything a worker has
--- decoded.
+-- The data of a request from one phase to the next, as ngx.ctx. Tables are reused: for new ones the
+-- garbage collector would search everything that a worker has decoded.
 --
 -- Invariant: a context is either in `free` or some request's, from its access phase to its log phase.
 local _M = {}

@@ -42,7 +42,7 @@ local function fits(wildcard, origin)
     return origin:sub(#before + 1, #origin - #after):find("^[%w-]+$") ~= nil
 end
 
--- What Access-Control-Allow-Origin says to this origin; nothing when it is not allowed.
+-- The value of Access-Control-Allow-Origin for this origin; nil when it is not allowed.
 function _M.allowed(cors, origin)
     if cors.any then
         return "*"

@@ -1,5 +1,5 @@
--- What each endpoint did: requests sent to it, failures of it, when it was last used. Readable over
--- the control socket as sums over all workers.
+-- Counters of each endpoint: requests, failures and the time of the last use. The control socket
+-- returns them as sums over all workers.
 local rows = require("lockstep.rows")
 
 local _M = {}

@@ -36,7 +36,7 @@ local function is_own(name)
         or lower:find(OWN_BEGINNINGS[2]) ~= nil
 end
 
--- What may stand in an address, by the names that ingress-nginx has for it.
+-- Variables that an address may contain, with the names of ingress-nginx.
 local values = {
     host = function(var) return var.host end,
     http_host = function(var) return var.lockstep_host end,
@@ -125,7 +125,7 @@ local function service_behind(state, rule, var)
     return state.service(rule.service), policy.protocol == "https", policy.upstreamHost
 end
 
--- What would end a line cannot be asked about.
+-- A value that would end a line cannot be sent to the authentication service.
 local function check_line(text)
     if text:find("[%z\r\n]") then
         return answer.refuse(400, "control character")
@@ -183,7 +183,7 @@ local function pass(asked, headers)
     keep_cookies(headers)
     for _, name in ipairs(asked.responseHeaders or {}) do
         local value = headers[name:lower()]
-        -- What a client wrote there itself is not to be believed.
+        -- A value from the client itself is not trusted.
         if value == nil or value == "" then
             ngx.req.clear_header(name)
         else

@@ -19,7 +19,7 @@ local MOST_REGEX = 512
 -- Longer than any host or key of a policy.
 local MOST_NAME = 1024
 
--- What may stand in a cookie as its path.
+-- Characters that the path of a cookie may contain.
 local COOKIE_PATH = "^/[\33-\58\60-\126]*$"
 
 local types = { Exact = true, Prefix = true, Regex = true }

@@ -13,7 +13,8 @@ local exp, max, min = math.exp, math.max, math.min
 local DECAY_MS = 10000
 -- An endpoint that just joined gets a growing share: its caches are cold and nothing is known of it.
 local SLOW_START_MS = 10000
--- What nginx's clock can tell. Without it an idle endpoint would be infinitely better than another.
+-- The resolution of nginx's clock. With 0 an idle endpoint would be infinitely better than any
+-- other.
 local LEAST_MS = 1
 
 -- The average after one more answer. `age_ms` is how long ago the average was last made.

@@ -31,7 +31,7 @@ local MOST_STEPS = 30000
 -- ordinary length.
 local LEAST_STEPS = 16
 local USUAL_HEADER = 2048
--- What a step without a repetition looks at.
+-- Characters that a step without a repetition reads.
 local FEW_LOOKS = 32
 
 _M.LIMIT = "regex limit"
@@ -124,7 +124,7 @@ function _M.matches(pattern, subject)
     return nil, _M.LIMIT
 end
 
--- What its groups matched, by number and by name; false for one that took no part.
+-- The matches of its groups, by number and by name; false for a group without a match.
 function _M.captures(pattern, subject)
     local compiled, flags = pattern.compiled, pattern.flags
     local found = ffi.C.ngx_http_lua_ffi_exec_regex(compiled, flags, subject, #subject, 0)

@@ -9,8 +9,8 @@ local suspects = require("lockstep.suspects")
 
 local _M = {}
 
--- What a request gets nearly always, without a search: the next endpoint of the best tier, if all
--- take turns there and it is beyond suspicion.
+-- The usual case, without a search: the next endpoint of the best tier, if all take turns there and
+-- it is not suspect.
 local function next_in_turn(peers)
     if peers.in_turn == 0 then
         return nil

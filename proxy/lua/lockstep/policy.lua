@@ -1,7 +1,7 @@
--- What a route asks beyond where its requests go. When a rule is decoded, its policy becomes a list
--- of steps, one for each thing it asks, in the order below; a request goes through them, and the
--- first that answers it ends it. What a policy does not ask costs nothing. A policy is shared by many
--- rules, and what is made of it too: its size counts once.
+-- The policy of a route: everything except the target of its requests. A decoded policy is a list
+-- of steps in the order below. A request passes through them, and the first step that answers ends
+-- it. Unused features cost nothing. Many rules share a policy and its steps, so its size counts
+-- once.
 local answer = require("lockstep.answer")
 local basic_auth = require("lockstep.basic_auth")
 local canary = require("lockstep.canary")
@@ -15,7 +15,7 @@ local upstream = require("lockstep.upstream")
 
 local _M = {}
 
--- What may stand in the location of a redirect.
+-- Variables that the location of a redirect may contain.
 local places = { request_uri = true, host = true, scheme = true }
 
 local function closed()
@@ -100,7 +100,7 @@ local function redirect(policy)
         if location == nil then
             return answer.refuse(400, template.TOO_LONG)
         end
-        -- Whatever the client's path begins with, it must not become the name of a host.
+        -- The start of the client's path must never become a host name.
         return answer.redirect(status, (location:gsub("^[/\\]+", "/")))
     end
 end

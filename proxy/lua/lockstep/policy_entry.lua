@@ -1,6 +1,6 @@
 -- A policy as it is pushed, checked field by field: types, bounds, and nothing unknown.
--- What is not known here might have been meant to protect something. RoutePolicy in
--- src/decide/route-policy.ts says what each field is for.
+-- An unknown field may be meant as a protection, so it is refused. RoutePolicy in src/decide/route-
+-- policy.ts describes each field.
 local cjson = require("cjson")
 local checks = require("lockstep.checks")
 local networks = require("lockstep.networks")
@@ -141,7 +141,7 @@ local function answered_header(value)
     return value
 end
 
--- What a key may be made of, by nginx's names, beside the request's headers, cookies and arguments.
+-- Variables that a key may contain, with nginx's names, besides headers, cookies and arguments.
 local key_variables = {
     request_uri = "request_uri",
     uri = "uri",

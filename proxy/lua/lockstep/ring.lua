@@ -35,7 +35,7 @@ local function ring_of(service, tier)
     local keys, weights, names = {}, service.weights, peer_list.names(service)
     for position = 0, tier.count - 1 do
         local index = tier.first + position
-        -- What weighs nothing has no keys.
+        -- An endpoint with weight 0 has no keys.
         if tier.sums == nil or weights[index] > 0 then
             local hash = mix(tobit(ngx.crc32_long(names[index])))
             local stride = mix(hash)

@@ -1,5 +1,5 @@
--- What happens once, in the master before the sockets open, and once in every worker. Everything is
--- loaded here: a worker without the right to read the disk can still serve.
+-- Runs once in the master before the sockets open, and once in every worker. All modules are loaded
+-- here, so a worker that may not read the disk can still serve.
 local ffi = require("ffi")
 
 ffi.cdef([[

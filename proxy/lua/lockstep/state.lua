@@ -29,14 +29,14 @@ _M.ALL = "*"
 local LOAD_POLL_SECONDS = 0.02
 local LOAD_POLLS = 150
 
--- What this worker has decoded of the generation it goes by, by name: to build the key of the shared
--- memory again for each request would cost more than the rest of the search.
+-- Decoded entries of the current generation of this worker, by name. To build the key of the shared
+-- memory for each request would cost more than the rest of the search.
 local hosts, services, certificates, users, policies = {}, {}, {}, {}, {}
 -- Hosts that have the rules of another host: by their name the other, and by the other their names.
 local same_as, other_names = {}, {}
 -- Policies that decoded rules refer to, and that were not there.
 local missing_policies = {}
--- The version that this worker goes by; none yet.
+-- The version that this worker uses; none yet.
 local seen = -1
 -- Positions of round robin in services that have changed. They come and go: above this number, all
 -- start from zero.
@@ -105,7 +105,7 @@ local function keep_cursor(name, cursor)
     cursors[name] = cursor
 end
 
--- What holds the service itself, as a rule does, sees that it is out of date.
+-- A rule holds the service itself and must see that it is out of date.
 local function forget_service(name)
     local service = services[name]
     if service ~= nil then
@@ -248,7 +248,7 @@ local function entry_of(name)
     return text and cjson.decode(text)
 end
 
--- What a host has that was left out, and one whose rules are those of a host that is not there.
+-- The rules of a host that was left out, and of a host that refers to a missing host.
 local left_out = route.of_everything(policy.closed_rule())
 local no_rules = route.compile({})
 

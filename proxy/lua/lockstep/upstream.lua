@@ -88,7 +88,7 @@ end
 local function special_url(context, policy, slot)
     local var, protocol, host = ngx.var, policy.protocol, policy.upstreamHost
     if host ~= nil then
-        var.lockstep_told_name = host
+        var.lockstep_upstream_host = host
     end
     if policy.forwardedPrefix ~= nil then
         var.lockstep_prefix = policy.forwardedPrefix
@@ -104,8 +104,8 @@ local function special_url(context, policy, slot)
     return tls_url(context, policy.verifyUpstream and protocol .. "_verified" or protocol, name)
 end
 
--- What proxy_pass or grpc_pass is given, for the endpoint in this slot. The context is the request's
--- own; `release` wants it back.
+-- The URL for proxy_pass or grpc_pass to the endpoint in this slot. The context belongs to the
+-- request; pass it to `release` later.
 function _M.url(context, policy, slot)
     if policy == nil then
         return urls.http[slot % HTTP_BLOCKS]

@@ -272,7 +272,7 @@ function _M.restore(values)
     return true
 end
 
--- What was restored is seen by every worker that begins.
+-- Every worker that starts uses the restored state.
 function _M.restored()
     meta:safe_set("generation", SAVED_GENERATION)
     announce(state.ALL)

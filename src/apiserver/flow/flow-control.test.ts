@@ -35,7 +35,7 @@ async function timed({ call, client }: ApiWorld, token: string): Promise<Timed> 
   return { status, afterMs: roundedMs(client.clock.monotonicMs() - began) };
 }
 
-/** What the network takes does not count. */
+/** The time of the network does not count. */
 function roundedMs(ms: number): number {
   return Math.round(ms / 1000) * 1000;
 }

@@ -166,6 +166,12 @@ function describeSubresource(kind: ResourceKind, subresource: Subresource): ApiR
       return { ...base, kind: "Binding", verbs: ["create"] };
     case "log":
       return { ...base, kind: kind.kind, verbs: ["get"] };
+    case "proxy":
+      return {
+        ...base,
+        kind: "PodProxyOptions",
+        verbs: ["create", "delete", "get", "patch", "update"],
+      };
     case "finalize":
       return { ...base, kind: kind.kind, verbs: ["update"] };
     case "status":

@@ -1,5 +1,5 @@
-// What clients and probes see of a server whose etcd fails, compared with kube-apiserver 1.36 whose
-// etcd was killed.
+// Answers to clients and probes of a server whose etcd fails, compared with kube-apiserver 1.36
+// whose etcd was killed.
 import { describe, expect, it } from "vitest";
 import { type ApiWorld, failure, inApiWorld } from "../../../tests/apiserver/api-world.ts";
 import { EtcdModel } from "../../../tests/apiserver/etcd-model.ts";

@@ -34,6 +34,7 @@ import { updateObject } from "../verbs/update.ts";
 import { type Answer, DeferredWriter, encodedAnswer, jsonAnswer, withWarnings } from "./answer.ts";
 import type { User } from "./authentication.ts";
 import { checkPodLogOptions, readPodLogRequest } from "./pod-log-options.ts";
+import { type PodProxy, proxyTarget } from "./pod-proxy.ts";
 import type { RequestNotes } from "./request-record.ts";
 import type { ResourceRoute } from "./route.ts";
 import { managerFromUserAgent, readWriteOptions, type WriteOptions } from "./write-options.ts";
@@ -55,6 +56,7 @@ interface ServedCall extends ResourceCall {
 interface ResourceHandlerOptions {
   readonly backend: Backend;
   readonly podLogs: PodLogs;
+  readonly podProxy: PodProxy;
   readonly access: AccessControl;
   readonly fieldTracking: FieldTracking;
   /** By host: the separate stores that isolated readers are served from. */
@@ -79,6 +81,7 @@ export class ResourceHandler {
   }
 
   async #dispatch(call: ServedCall): Promise<Answer | undefined> {
+    if (call.route.subresource === "proxy") return this.#proxy(call);
     switch (call.route.verb) {
       case "get":
         return call.route.subresource === "log" ? this.#log(call) : this.#get(call);
@@ -148,6 +151,14 @@ export class ResourceHandler {
     const writer = exchange.respond(200, { "content-type": "text/plain" });
     await this.#options.podLogs.write(request, writer, exchange.request.closed);
     writer.end();
+  }
+
+  async #proxy({ route, backend, exchange }: ServedCall): Promise<undefined> {
+    const { kind, namespace } = route;
+    const target = proxyTarget(route.name ?? "");
+    const pod = await backend.store(kind).get(namespace, target.name);
+    if (pod === undefined) throw notFound(kind, target.name);
+    await this.#options.podProxy.pass({ pod, target, route, exchange });
   }
 
   async #create(call: ServedCall): Promise<Answer> {

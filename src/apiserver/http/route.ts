@@ -23,6 +23,8 @@ export interface ResourceRoute {
   readonly namespace: string | undefined;
   readonly name: string | undefined;
   readonly subresource: Subresource | undefined;
+  /** Of a proxy: the path at its target, without the first slash. */
+  readonly proxiedPath?: string;
   readonly query: URLSearchParams;
 }
 
@@ -56,7 +58,9 @@ export function parseRoute(method: string, target: string, kinds: ServedKinds): 
   }
   const { namespace, name } = place;
   const verb = verbOf(method, query, { kind, namespace, name, subresource });
-  return { type: "resource", verb, kind, namespace, name, subresource, query };
+  const { proxiedPath } = place;
+  const route = { type: "resource", verb, kind, namespace, name, subresource, query } as const;
+  return proxiedPath === undefined ? route : { ...route, proxiedPath };
 }
 
 /** The way to watch before it was a parameter; still served. One object is selected by its name. */
@@ -101,6 +105,7 @@ interface Place {
   readonly resource: string;
   readonly name: string | undefined;
   readonly subresource: string | undefined;
+  readonly proxiedPath: string | undefined;
   readonly isWatch: boolean;
 }
 
@@ -130,11 +135,12 @@ function locateBelow(group: string, version: string, path: readonly string[]): P
     first === "namespaces" && third !== undefined && third !== "finalize" && third !== "status";
   const below = isInNamespace ? parts.slice(2) : parts;
   const [resource = "", name, subresource, ...more] = below;
-  if (more.length > 0) {
+  const proxiedPath = subresource === "proxy" ? more.join("/") : undefined;
+  if (more.length > 0 && proxiedPath === undefined) {
     throw notFoundPath();
   }
   const namespace = isInNamespace ? second : undefined;
-  return { group, version, namespace, resource, name, subresource, isWatch };
+  return { group, version, namespace, resource, name, subresource, proxiedPath, isWatch };
 }
 
 function decode(part: string): string {
@@ -183,6 +189,7 @@ const subresourceVerbs: Readonly<Record<Subresource, VerbTable>> = {
   status: readWriteVerbs,
   scale: readWriteVerbs,
   log: { GET: "get" },
+  proxy: { GET: "get", POST: "create", PUT: "update", PATCH: "patch", DELETE: "delete" },
   binding: { POST: "create" },
   eviction: { POST: "create" },
   token: { POST: "create" },

@@ -8,7 +8,7 @@ import { RequestJournal } from "./request-journal.ts";
 const pods = "/api/v1/namespaces/default/pods";
 const pod = { metadata: { name: "a" }, spec: { containers: [{ name: "web", image: "web:1" }] } };
 
-/** What a server of this version logs of the requests, each of which takes 700 ms. */
+/** Log lines of a server of this version for the requests, each of which takes 700 ms. */
 async function linesOf(
   profile: ProfileName,
   verbosity: number,

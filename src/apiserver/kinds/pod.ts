@@ -219,7 +219,7 @@ export const podKind = defineKind({
   schema: "core.v1.Pod",
   columns: podColumns,
   returnsDeleted: true,
-  subresources: ["status", "log", "binding", "eviction"],
+  subresources: ["status", "log", "proxy", "binding", "eviction"],
   selectableFields: {
     "spec.nodeName": (pod) => textAt(pod, "spec", "nodeName"),
     "spec.restartPolicy": (pod) => textAt(pod, "spec", "restartPolicy"),

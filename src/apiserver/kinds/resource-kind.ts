@@ -15,6 +15,7 @@ export type Subresource =
   | "status"
   | "scale"
   | "log"
+  | "proxy"
   | "binding"
   | "eviction"
   | "finalize"

@@ -29,8 +29,8 @@ export class CacheEvent {
   }
 
   /**
-   * What this change is to someone who sees only the objects that match: an object that begins to
-   * match is added, one that ceases to is deleted. Undefined: nothing.
+   * The type of this change for a client that gets only matching objects: an object that begins to
+   * match is added, one that no longer matches is deleted. Undefined: no change.
    */
   typeFor(matches: ((object: KubeObject) => boolean) | undefined): ChangeType | undefined {
     const current = this.#current;

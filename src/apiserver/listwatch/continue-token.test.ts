@@ -1,4 +1,4 @@
-// What tokens say, and which ones are refused.
+// The content of tokens, and which ones are refused.
 import { describe, expect, it } from "vitest";
 import { decodeContinue, encodeContinue } from "./continue-token.ts";
 

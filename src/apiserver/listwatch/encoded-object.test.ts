@@ -15,7 +15,7 @@ function parsed(bytes: Uint8Array): unknown {
   return JSON.parse(Buffer.from(bytes).toString("utf8"));
 }
 
-/** What the object's bytes say, when they are written behind others. */
+/** The content of the object's bytes, written behind others. */
 function copied(encoded: EncodedObject): unknown {
   const target = Buffer.alloc(encoded.byteLength + 3);
   expect(encoded.copyInto(target, 3)).toBe(target.length);

@@ -18,7 +18,7 @@ import type { WatchRequest } from "./watch-plan.ts";
 
 type State = ReadonlyMap<string, KubeObject>;
 
-/** What was true at every version. */
+/** The real state at every version. */
 class Truth {
   readonly #states = new Map<number, State>([[1, new Map()]]);
   #latest = 1;

@@ -1,4 +1,4 @@
-// What a watching client gets, from its first event to its end, and under each fault.
+// Events of a watching client, from the first to the end, and under each fault.
 import { describe, expect, it } from "vitest";
 import {
   hasApp,

@@ -78,7 +78,7 @@ export function pathItems(kind: ResourceKind): readonly PathItem[] {
       parameters: [objectName, ...inScope],
       operations: [make.get(""), make.replace(""), make.delete(), make.patch("")],
     },
-    ...kind.subresources.map((subresource) => ({
+    ...kind.subresources.filter(isDescribed).map((subresource) => ({
       path: `${collection}/{name}/${subresource}`,
       parameters: [objectName, ...inScope],
       operations: subresourceOperations(kind, subresource),
@@ -92,6 +92,13 @@ export function pathItems(kind: ResourceKind): readonly PathItem[] {
   return kind.namespaced ? [everywhere, ...items] : items;
 }
 
+/** A proxy passes on what its target answers, so there is nothing to describe. */
+function isDescribed(subresource: Subresource): subresource is DescribedSubresource {
+  return subresource !== "proxy";
+}
+
+type DescribedSubresource = Exclude<Subresource, "proxy">;
+
 /** `api/v1`, `apis/apps/v1`. */
 export function groupVersionPath({ group, version }: ResourceKind): string {
   return group === "" ? `api/${version}` : `apis/${group}/${version}`;
@@ -104,7 +111,10 @@ const patchTypes = [
 ];
 const anyType = ["*/*"];
 
-function subresourceOperations(kind: ResourceKind, subresource: Subresource): readonly Operation[] {
+function subresourceOperations(
+  kind: ResourceKind,
+  subresource: DescribedSubresource,
+): readonly Operation[] {
   const type = subresourceTypes[subresource];
   const make = operationMaker(kind, type);
   const suffix = pascal(subresource);

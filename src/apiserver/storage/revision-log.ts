@@ -1,5 +1,5 @@
-// What happened, by revision: appended at the end, forgotten from the front, found by binary
-// search. Both the storage's history and a watch cache's window are such a log.
+// Changes by revision: appended at the end, forgotten from the front, found by binary search. Both
+// the storage's history and a watch cache's window are such a log.
 import { assertCostly } from "../../environment/assert.ts";
 
 /** Forgotten entries are cut off when they are the majority and at least so many. */

@@ -1,5 +1,5 @@
-// What every storage must do over whole histories, of one writer and of several: it is compared
-// with a model that keeps every state. Called from the test file of each implementation.
+// Contract of every storage over whole histories, of one writer and of several: it is compared with
+// a model that keeps every state. Called from the test file of each implementation.
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { StorageUnderTest } from "./storage.contract.ts";

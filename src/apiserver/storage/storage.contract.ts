@@ -1,12 +1,14 @@
-// What every storage must do, whatever it is made of. Called from the test file of each
-// implementation. Revisions are compared with each other and never with fixed numbers, because a
-// shared etcd does not begin where a fresh memory does.
+// Contract of every storage. Called from the test file of each implementation. Revisions are
+// compared with each other and never with fixed numbers, because a shared etcd does not begin where
+// a fresh memory does.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CompactedError, type Storage, type StorageEvent, type StoredRecord } from "./storage.ts";
 
 export interface StorageUnderTest {
   readonly storage: Storage;
-  /** What another server of the same cluster would use: the same storage, or one on the same etcd. */
+  /**
+   * The storage of another server of the same cluster: the same storage, or one on the same etcd.
+   */
   another(): Promise<Storage>;
   /** Forgets history up to the present, as the implementation's compactor would. */
   compact(): Promise<void>;

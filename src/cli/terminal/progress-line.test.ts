@@ -3,7 +3,7 @@ import type { Terminal } from "../../environment/terminal.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { ProgressLine } from "./progress-line.ts";
 
-/** What is written while a run says how far it is, twenty times a second for twelve seconds. */
+/** The output of a run that reports its progress twenty times a second for twelve seconds. */
 async function written(interactive: boolean): Promise<readonly string[]> {
   const writes: string[] = [];
   const terminal: Terminal = {

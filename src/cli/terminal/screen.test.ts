@@ -3,7 +3,7 @@ import { Screen } from "./screen.ts";
 
 const escapeSign = String.fromCharCode(27);
 
-/** What moves the cursor or clears, the ends of lines, and text. */
+/** Sequences that move the cursor or clear, ends of lines, and text. */
 const pieces = new RegExp(`${escapeSign}\\[[?\\d]*[A-Za-z]|[\\r\\n]|[^\\r\\n${escapeSign}]+`, "g");
 
 /** A terminal that keeps what is on it, as far as a screen uses one. */

@@ -1,5 +1,6 @@
 // Every address and port that any source names for a port of a service, each once, with what the
 // pod watch and the published objects say of it side by side.
+import { mapInSteps, type Steps } from "../../environment/steps.ts";
 import { isTerminating } from "../../kube/kinds/pod.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
 import { podAddress, podPort } from "../../model/pod-endpoint.ts";
@@ -19,41 +20,45 @@ export function servicePort(service: Service, port: number | string): ServicePor
     .find((one) => (typeof port === "number" ? one.port : one.name) === port);
 }
 
-export function candidatesOf(facts: ServiceInCluster, port: ServicePort): readonly Candidate[] {
+export function* candidatesInSteps(
+  facts: ServiceInCluster,
+  port: ServicePort,
+): Steps<readonly Candidate[]> {
   const pods = new Map<string, PodFact>();
-  const listed = new ListedEndpoints(facts, port);
+  const listed = new ListedEndpoints(facts.service, port);
+  yield* mapInSteps(facts.published.endpoints, (endpoint) => listed.add(endpoint));
   const candidates: Candidate[] = [];
-  for (const fact of facts.pods.pods) {
+  yield* mapInSteps(facts.pods.pods, (fact) => {
     pods.set(fact.pod.metadata.uid, fact);
     const candidate = fact.selected ? fromPod(facts, port, fact, listed) : undefined;
     if (candidate !== undefined) candidates.push(candidate);
-  }
+  });
   const rest = listed.rest();
   if (rest.length === 0) return candidates;
-  return withPublished(
-    candidates,
-    rest.map(({ endpoint, port: number }) => fromPublished(facts, endpoint, number, pods)),
+  const published = yield* mapInSteps(rest, ({ endpoint, port: number }) =>
+    fromPublished(facts, endpoint, number, pods),
   );
+  return yield* withPublished(candidates, published);
 }
 
 /** Published endpoints that no pod was found for, each once, and with their pod where one fits. */
-function withPublished(
+function* withPublished(
   fromPods: readonly Candidate[],
   published: readonly Candidate[],
-): readonly Candidate[] {
+): Steps<readonly Candidate[]> {
   const candidates = new Map<EndpointId, Candidate>();
   /** By address and port, the pod that an endpoint published without one belongs to. */
   const owners = new Map<EndpointId, Candidate>();
-  for (const candidate of fromPods) {
+  yield* mapInSteps(fromPods, (candidate) => {
     candidates.set(endpointId(candidate), candidate);
     const place = placeOf(candidate);
     owners.set(place, likelierOwner(owners.get(place), candidate));
-  }
-  for (const candidate of published) {
+  });
+  yield* mapInSteps(published, (candidate) => {
     const owner = candidate.podUid === undefined ? owners.get(placeOf(candidate)) : undefined;
     const key = endpointId(owner ?? candidate);
     candidates.set(key, merged(candidates.get(key), candidate));
-  }
+  });
   return [...candidates.values()];
 }
 

@@ -1,10 +1,9 @@
 // The published endpoints of one port of a service, found by the pod they name. Each is taken by its
 // pod or left over; a service of a thousand pods is judged with every change of one of them, so
 // this makes no text and no list for the ordinary endpoint.
-import type { ServicePort } from "../../kube/kinds/service.ts";
+import type { Service, ServicePort } from "../../kube/kinds/service.ts";
 import { isOfFamily } from "../../model/pod-endpoint.ts";
 import type { PublishedEndpoint } from "../../model/published-endpoint.ts";
-import type { ServiceInCluster } from "../../model/service-snapshot.ts";
 
 export interface ListedEndpoint {
   readonly endpoint: PublishedEndpoint;
@@ -20,21 +19,27 @@ interface Entry extends ListedEndpoint {
 export class ListedEndpoints {
   readonly #byUid = new Map<string, Entry>();
   readonly #withoutPod: ListedEndpoint[] = [];
+  readonly #family: string | undefined;
+  readonly #servicePort: ServicePort;
+  /** Of the last endpoint, with the number of our port in it: those of one slice share one list. */
+  #ports: PublishedEndpoint["ports"] | undefined;
+  #port: number | undefined;
   #left = 0;
 
-  constructor({ service, published }: ServiceInCluster, { name, protocol }: ServicePort) {
-    // The endpoints of one slice share one list of ports.
-    let ports: PublishedEndpoint["ports"] | undefined;
-    let port: number | undefined;
-    const [family] = service.ipFamilies;
-    for (const endpoint of published.endpoints) {
-      if (endpoint.ports !== ports) {
-        ({ ports } = endpoint);
-        port = ports.find((one) => one.name === name && one.protocol === protocol)?.port;
-      }
-      if (port === undefined || !isOfFamily(endpoint.address, family)) continue;
-      this.#add(endpoint, port);
+  constructor({ ipFamilies }: Service, port: ServicePort) {
+    this.#family = ipFamilies[0];
+    this.#servicePort = port;
+  }
+
+  /** Unless it has not this port, or is of another family. */
+  add(endpoint: PublishedEndpoint): void {
+    if (endpoint.ports !== this.#ports) {
+      const { name, protocol } = this.#servicePort;
+      this.#ports = endpoint.ports;
+      this.#port = this.#ports.find((one) => one.name === name && one.protocol === protocol)?.port;
     }
+    if (this.#port === undefined || !isOfFamily(endpoint.address, this.#family)) return;
+    this.#add(endpoint, this.#port);
   }
 
   /** How the pod of this uid is published at this place: as the readiest of its entries there. */
@@ -81,7 +86,7 @@ export function isReadier(
   return rank(a) > rank(b);
 }
 
-/** No two that differ in what they say of the endpoint are alike. */
+/** Entries with different conditions have different ranks. */
 function rank(published: PublishedEndpoint | undefined): number {
   if (published === undefined) return -1;
   const { ready, serving, terminating } = published;

@@ -1,11 +1,12 @@
 // Truth: the endpoints of one service port, each with its state and the reason for it, decided from
 // everything the model knows. Pure: the same snapshot gives the same truth, in whatever order its
 // facts stand.
+import { atOnce, mapInSteps, type Steps, sortedInSteps } from "../../environment/steps.ts";
 import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
 import type { Doubt } from "../../sources/probes.ts";
 import { compareText } from "../compare-text.ts";
 import { isRouted } from "../decision.ts";
-import { candidatesOf, servicePort } from "./candidates.ts";
+import { candidatesInSteps, servicePort } from "./candidates.ts";
 import {
   externalEndpoints,
   externalNameRule,
@@ -25,7 +26,7 @@ import { neverEmpty } from "./rules/never-empty.ts";
 import { noMassRemoval } from "./rules/no-mass-removal.ts";
 import { unreachableCluster } from "./rules/unreachable-cluster.ts";
 import { followsSlices, type ServiceSettings, serviceSettings } from "./service-settings.ts";
-import { clusterPriority, saidToStandIn, shared } from "./spread.ts";
+import { clusterPriority, markStandIns, shared } from "./spread.ts";
 import type { TruthPolicy } from "./truth-policy.ts";
 import type { TruthRule } from "./verdict.ts";
 
@@ -54,15 +55,28 @@ export function truth(
   port: number | string,
   policy: TruthPolicy,
 ): ServiceTruth {
+  return atOnce(truthInSteps(snapshot, port, policy));
+}
+
+/** The same in steps, for services of many endpoints. */
+export function* truthInSteps(
+  snapshot: ServiceSnapshot,
+  port: number | string,
+  policy: TruthPolicy,
+): Steps<ServiceTruth> {
   const settings = serviceSettings(snapshot, policy);
-  const judged = [
-    ...snapshot.clusters.flatMap((facts) => inCluster(snapshot, facts, port, policy, settings)),
-    ...remembered(snapshot, settings),
-  ];
-  judged.sort((one, other) => compareEndpoints(one.endpoint, other.endpoint));
+  const unsorted: Judged[] = [];
+  for (const facts of snapshot.clusters) {
+    const some = yield* inCluster(snapshot, facts, port, policy, settings);
+    for (const one of some) unsorted.push(one);
+  }
+  for (const one of remembered(snapshot, settings)) unsorted.push(one);
+  const judged = yield* sortedInSteps(unsorted, (one, other) =>
+    compareEndpoints(one.endpoint, other.endpoint),
+  );
   const guarded = neverEmpty(judged.map(({ endpoint }) => endpoint));
   return {
-    endpoints: saidToStandIn(shared(guarded, settings)),
+    endpoints: markStandIns(shared(guarded, settings)),
     problems: [...problemsOf(snapshot, port, policy), ...settings.problems],
     probeRequests: judged.flatMap(({ doubt }) => doubt ?? noDoubts),
   };
@@ -77,26 +91,26 @@ export function overridesSlices(endpoint: TruthEndpoint): boolean {
   return isRouted(endpoint) !== (endpoint.published === "ready");
 }
 
-function inCluster(
+function* inCluster(
   snapshot: ServiceSnapshot,
   facts: ServiceInCluster,
   port: number | string,
   policy: TruthPolicy,
   settings: ServiceSettings,
-): readonly Judged[] {
+): Steps<readonly Judged[]> {
   const priority = clusterPriority(snapshot, settings, facts.cluster);
   if (isExternalName(facts)) {
     return placed(externalEndpoints(facts, port, policy), priority, facts, settings);
   }
   const found = servicePort(facts.service, port);
   if (found === undefined) return [];
-  const candidates = candidatesOf(facts, found);
+  const candidates = yield* candidatesInSteps(facts, found);
   if (followsSlices(facts.service, policy)) {
-    const exactly = candidates.map((candidate) => judge(candidate, [followSlicesExactly]));
+    const exactly = yield* mapInSteps(candidates, (one) => judge(one, [followSlicesExactly]));
     return placed(exactly, priority);
   }
-  const judged = noMassRemoval(candidates.map((candidate) => judge(candidate, rules)));
-  return placed(judged, priority, facts, settings);
+  const judged = yield* mapInSteps(candidates, (one) => judge(one, rules));
+  return placed(noMassRemoval(judged), priority, facts, settings);
 }
 
 function remembered(snapshot: ServiceSnapshot, settings: ServiceSettings): readonly Judged[] {

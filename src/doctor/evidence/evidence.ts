@@ -1,7 +1,10 @@
 // What the doctor looks at, each piece with where it came from. Causes read this and nothing else.
 import type { Journey } from "../../timeline/journey.ts";
+import { MetricsFacts } from "./metrics-facts.ts";
 import type { MetricsPage } from "./metrics-window.ts";
 import { ObjectFacts } from "./objects.ts";
+import { RequestLog } from "./request-log.ts";
+import { SeenChanges } from "./seen-changes.ts";
 import { Settings } from "./settings.ts";
 import { SignLog } from "./sign-log.ts";
 import { type TextFacts, TextReader } from "./text-reader.ts";
@@ -38,11 +41,31 @@ export interface JourneyEvidence {
   readonly journeys: readonly Journey[];
   /** By the clock of the journeys. */
   readonly nowMs: number;
+  /** When the observation began, by the wall clock; undefined when that is unknown. */
+  readonly beganAtMs?: number | undefined;
+}
+
+/** What readers fill, from files and from clusters alike. */
+export interface Facts extends TextFacts {
+  readonly metrics: MetricsFacts;
+  readonly changes: SeenChanges;
 }
 
 /** Nothing yet: to be filled by readers. */
-export function noFacts(): TextFacts {
-  return { signs: new SignLog(), objects: new ObjectFacts(), settings: new Settings() };
+export function noFacts(): Facts {
+  return {
+    signs: new SignLog(),
+    objects: new ObjectFacts(),
+    settings: new Settings(),
+    requests: new RequestLog(),
+    metrics: new MetricsFacts(),
+    changes: new SeenChanges(),
+  };
+}
+
+/** As causes read it. */
+export function evidenceIn({ metrics, changes, ...texts }: Facts): Evidence {
+  return { ...texts, metrics: metrics.all, journeys: changes.evidence };
 }
 
 /** Everything that texts say, with metrics and changes where there are some. */

@@ -62,7 +62,7 @@ function inferredWindow(window: MetricsWindow, queue: QueueWindow): LimiterWindo
   const waitSeconds = Math.max(0, queue.workSeconds - times.totalSeconds);
   return {
     requests: times.requests,
-    meanWaitSeconds: waitSeconds / (queue.rate * window.seconds),
+    meanWaitSeconds: waitSeconds / queue.done,
     waitSeconds,
     meanRequestSeconds: times.meanSeconds,
     metric: times.metric,

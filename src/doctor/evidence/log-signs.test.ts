@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { signsIn } from "./log-signs.ts";
+import { signsIn, signWords } from "./log-signs.ts";
 
 const header = "I0412 22:59:59.914517       1 x.go:638]";
 const url = "https://10.3.0.1:443/api/v1/namespaces/shop/endpoints/web";
@@ -90,7 +90,11 @@ test.each<[string, string, object | undefined]>([
     undefined,
   ],
 ])("%s", (_what, line, expected) => {
-  const signs = signsIn(line)?.signs ?? [];
+  const signs =
+    signsIn(
+      line,
+      signWords.filter((word) => line.includes(word)),
+    )?.signs ?? [];
   const wanted = signs.find(
     ({ name }) => expected === undefined || !("name" in expected) || name === expected.name,
   );

@@ -1,13 +1,16 @@
 // The messages that the doctor knows, of every version, each as a sign with its values. A new message
-// is one row of the table. The `needle` is a piece of the line that has neither quotes nor escapes: it
-// is searched in the raw line, and only a line that has one is parsed.
+// is one row of the table. The `needle` is a piece of the line that has neither quotes nor escapes, of
+// eight characters or more: all of them are searched in one pass over the raw line, and only a line
+// that has one is parsed.
 import { parseGoDuration } from "../../environment/go-duration.ts";
 import { type LogLine, readLogLine } from "./log-line.ts";
 
 export type SignName =
   | "api-overloaded"
   | "api-unreachable"
+  | "cache-behind"
   | "certificate-time"
+  | "controller-started"
   | "discovery-throttled"
   | "endpoint-write-failed"
   | "endpoints-throttled"
@@ -18,7 +21,6 @@ export type SignName =
   | "etcd-leader"
   | "etcd-slow"
   | "forbidden"
-  | "http-request"
   | "kubernetes-endpoints-reset"
   | "kubernetes-endpoints-seen"
   | "leader-elected"
@@ -33,6 +35,7 @@ export type SignName =
   | "pod-stopped"
   | "probe-failed"
   | "proxy-reload"
+  | "reload-required"
   | "slow-request"
   | "status-write-failed"
   | "throttled"
@@ -90,10 +93,11 @@ function structured(
   name: SignName,
   message: string,
   keys: Partial<Record<Value, string>> = {},
+  needle: string = message,
 ): SignForm {
   return {
     name,
-    needle: message,
+    needle,
     read(line) {
       if (line.message !== message) return undefined;
       const value = (key: Value) => line.values.get(keys[key] ?? "");
@@ -111,6 +115,21 @@ function heartbeatFailed(needle: string, message: RegExp): SignForm {
       const reason = line.values.get("err") ?? line.message;
       if (!message.test(line.message) || !timedOut.test(reason)) return undefined;
       return signValues({ detail: reason });
+    },
+  };
+}
+
+function cacheBehind(): SignForm {
+  const needle = "informer cache is out of date";
+  return {
+    name: "cache-behind",
+    needle,
+    read(line) {
+      const { message, values } = line;
+      if (!`${message} ${values.get("err") ?? ""}`.includes(needle)) return undefined;
+      const service = /for service "([^"]+)"/.exec(message)?.[1];
+      const subject = values.get("service") ?? values.get("key") ?? service;
+      return signValues({ subject, detail: needle });
     },
   };
 }
@@ -149,7 +168,7 @@ const forms: readonly SignForm[] = [
   ),
   plain(
     "throttled",
-    "request: ",
+    "Waited for ",
     /^Waited for (\S+?),? (?:due to client-side throttling, not priority and fairness,|.* -) request: ([A-Z]+):(.+)/,
     "ms",
     "detail",
@@ -190,15 +209,27 @@ const forms: readonly SignForm[] = [
     "ms",
     "subject",
   ),
-  plain("http-request", " [", /^([A-Z]+) (\/\S*): \((\S+)\) \d+/, "detail", "subject", "ms"),
-  structured("http-request", "HTTP", { detail: "verb", subject: "URI", ms: "latency" }),
+  plain(
+    "endpoints-written",
+    "/endpoints",
+    /^([A-Z]+) (\/\S*): \((\S+)\) \d+/,
+    "detail",
+    "subject",
+    "ms",
+  ),
+  structured(
+    "endpoints-written",
+    "HTTP",
+    { detail: "verb", subject: "URI", ms: "latency" },
+    "/endpoints",
+  ),
   plain(
     "api-overloaded",
     "oo many requests",
     /(oo many requests, please try again later|oo many requests and (?:no more seats|has asked us to try again later))/,
     "detail",
   ),
-  plain("api-overloaded", ") 429 [", /^([A-Z]+ \/\S*: \(\S+\) 429) \[/, "detail"),
+  plain("api-overloaded", "s) 429 [", /^([A-Z]+ \/\S*: \(\S+\) 429) \[/, "detail"),
   plain("api-overloaded", "abort while handling", /([Tt]imeout or abort while handling)/, "detail"),
   plain("api-overloaded", "Handler timeout", /(Handler timeout)/, "detail"),
   plain(
@@ -270,10 +301,15 @@ const forms: readonly SignForm[] = [
   ),
   plain(
     "api-unreachable",
-    "imeout",
-    new RegExp(
-      `${apiRequest}.*(TLS handshake timeout|Client\\.Timeout exceeded while awaiting headers)`,
-    ),
+    "TLS handshake timeout",
+    new RegExp(`${apiRequest}.*(TLS handshake timeout)`),
+    "subject",
+    "detail",
+  ),
+  plain(
+    "api-unreachable",
+    "Client.Timeout exceeded",
+    new RegExp(`${apiRequest}.*(Client\\.Timeout exceeded while awaiting headers)`),
     "subject",
     "detail",
   ),
@@ -336,7 +372,12 @@ const forms: readonly SignForm[] = [
     /Node (\S+) status is now: NodeNotReady/,
     "subject",
   ),
-  structured("node-not-ready", "Event occurred", { subject: "object", detail: "reason" }),
+  structured(
+    "node-not-ready",
+    "Event occurred",
+    { subject: "object", detail: "reason" },
+    "NodeNotReady",
+  ),
   plain("node-not-ready", "became not ready", /^Node became not ready:? ?(.*)/s, "detail"),
   structured("node-not-ready", "Node became not ready", { subject: "node", detail: "condition" }),
   plain(
@@ -432,6 +473,7 @@ const forms: readonly SignForm[] = [
     /^Error obtaining Endpoints for Service "([^"]+)"/,
     "subject",
   ),
+  plain("reload-required", "backend reload required", /(ackend reload required)/, "detail"),
   plain("proxy-reload", "successfully reloaded", /(ackend successfully reloaded)/, "detail"),
   plain(
     "status-write-failed",
@@ -450,6 +492,25 @@ const forms: readonly SignForm[] = [
     "ailed to update endpoint",
     /[Ff]ailed to update endpoints? (.*)/s,
     "subject",
+  ),
+
+  // Controllers whose cache is behind their own writes, and their start.
+  cacheBehind(),
+  plain(
+    "controller-started",
+    "Starting endpoint",
+    /Starting (endpoint(?: ?slice)? controller)/i,
+    "subject",
+  ),
+  structured("controller-started", "Starting EndpointSlice controller"),
+
+  // HAProxy: the connection to a server failed.
+  plain(
+    "upstream-refused",
+    "haproxy[",
+    /\] \S+ (\S+\/\S+) -?\d+\/-?\d+\/-1\/-1\/\+?\d+ 50[23] .* (SC|sC)[-\w]{2} /,
+    "subject",
+    "detail",
   ),
 
   // etcd.
@@ -488,20 +549,28 @@ export interface ReadSigns {
   readonly signs: readonly LogSign[];
 }
 
-/** Undefined for a line without a known message; most lines have not even a needle. */
-export function signsIn(raw: string): ReadSigns | undefined {
+/** A line has a known message only if it contains one of these. */
+export const signWords: readonly string[] = forms.map(({ needle }) => needle);
+
+const formsByWord: ReadonlyMap<string, readonly SignForm[]> = new Map(
+  signWords.map((word) => [word, forms.filter(({ needle }) => needle === word)]),
+);
+
+/** Of a line that contains these words; undefined when it has no known message. */
+export function signsIn(raw: string, words: readonly string[]): ReadSigns | undefined {
   let line: LogLine | undefined;
-  const signs = new Map<SignName, LogSign>();
-  for (const form of forms) {
-    if (!raw.includes(form.needle)) continue;
-    line ??= readLogLine(raw);
-    const values = form.read(line);
-    if (values === undefined) continue;
-    const sign = narrowed({ name: form.name, ...values, times: timesIn(raw) });
-    if (sign === undefined) continue;
-    if (!signs.has(sign.name)) signs.set(sign.name, sign);
+  const signs: LogSign[] = [];
+  for (const word of words) {
+    for (const form of formsByWord.get(word) ?? []) {
+      line ??= readLogLine(raw);
+      const values = form.read(line);
+      if (values === undefined) continue;
+      const { subject, ms, detail } = values;
+      const sign = narrowed({ name: form.name, subject, ms, detail, times: timesIn(raw) });
+      if (sign !== undefined && !signs.some(({ name }) => name === sign.name)) signs.push(sign);
+    }
   }
-  return line === undefined || signs.size === 0 ? undefined : { line, signs: [...signs.values()] };
+  return line === undefined || signs.length === 0 ? undefined : { line, signs };
 }
 
 /** Events that were counted: `40s (x7381 over 20h)`. */
@@ -525,16 +594,18 @@ function narrowed(sign: LogSign): LogSign | undefined {
   const { name, subject, detail, ms } = sign;
   const isEndpoints = endpointsPath.test(subject) && !lockPath.test(subject);
   switch (name) {
-    case "http-request": {
-      const isWrite = detail === "PUT" || detail === "POST";
-      return isWrite && isEndpoints ? { ...sign, name: "endpoints-written" } : sign;
-    }
+    case "endpoints-written":
+      return isEndpoints && (detail === "PUT" || detail === "POST") ? sign : undefined;
     case "throttled":
       if (isEndpoints) return { ...sign, name: "endpoints-throttled" };
       return discoveryPath.test(subject) ? { ...sign, name: "discovery-throttled" } : sign;
     case "etcd-slow":
       return ms !== undefined && ms < etcdSlowMs ? { ...sign, name: "etcd-delay" } : sign;
     case "watch-failed":
+      if (/Too large resource version/.test(detail)) {
+        return { ...sign, name: "cache-behind", detail: "Too large resource version" };
+      }
+      return isAnswered.test(detail) ? undefined : sign;
     case "leader-lost":
       return isAnswered.test(detail) ? undefined : sign;
     case "forbidden":

@@ -89,6 +89,7 @@ test.each([
   expect(queueWindow(window, "endpoint")).toEqual({
     name: "endpoint",
     depth: 641,
+    done: 200,
     rate: 20,
     meanWorkSeconds: 0.25,
     workSeconds: 50,

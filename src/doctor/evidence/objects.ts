@@ -2,6 +2,7 @@
 // from `kubectl get -o yaml|json`, from dumps, and in pieces from text that people paste; a field that
 // is not there is unknown, not absent.
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
+import { AuditTrail } from "./audit-trail.ts";
 import { Observations, observationKind } from "./observations.ts";
 import type { Place } from "./sign-log.ts";
 
@@ -54,7 +55,17 @@ export interface PodFacts {
   readonly containersReady: boolean | undefined;
   readonly isTerminating: boolean;
   readonly ip: string | undefined;
+  /** How it ends; undefined when it is unknown. */
+  readonly ending?: PodEnding | undefined;
   readonly place: Place;
+}
+
+export interface PodEnding {
+  /** When it was asked to end; undefined while it was not. */
+  readonly sinceMs: number | undefined;
+  readonly graceSeconds: number | undefined;
+  /** The sleep of its preStop hook; 0 without one. */
+  readonly sleepSeconds: number;
 }
 
 export interface NodeFacts {
@@ -83,6 +94,10 @@ export class ObjectFacts {
   readonly services = new Map<string, ServiceFacts>();
   readonly endpoints = new Map<string, EndpointsFacts>();
   readonly pods = new Map<string, PodFacts>();
+  /** All addresses of Endpoints and EndpointSlices, ready or not. */
+  readonly listedAddresses = new Set<string>();
+  /** By `namespace/pod`: when the kubelet was asked to stop it, by an Event. */
+  readonly stopped = new Map<string, { readonly atMs: number; readonly place: Place }>();
   readonly labelled: LabelledFacts[] = [];
   readonly nodes = new Map<string, NodeFacts>();
   readonly ingresses = new Map<string, IngressFacts>();
@@ -92,6 +107,8 @@ export class ObjectFacts {
   readonly runningContainers = new Map<string, Place>();
   /** Samples over time. */
   readonly observed = new Observations();
+  /** Of API servers. */
+  readonly audit = new AuditTrail();
   /** Lists and objects that were not read because of their size. */
   readonly tooLarge: Place[] = [];
   /** The newest renewal of any Lease, heartbeats of nodes included. */
@@ -123,6 +140,13 @@ export class ObjectFacts {
       const portNames = undefined;
       this.#addLabelled({ name: `pod ${key}`, namespace, labels, portNames, place });
     }
+  }
+
+  /** `Ready`, `NotReady,SchedulingDisabled`. */
+  addNodeRow(name: string, status: string, place: Place): void {
+    if (this.nodes.has(name)) return;
+    const ready = status.startsWith("Ready") ? "True" : "False";
+    keep(this.nodes, name, { name, ready, reason: undefined, place });
   }
 
   /** A service as `kubectl describe` shows it. */
@@ -187,8 +211,17 @@ export class ObjectFacts {
         const overCapacity = annotations[overCapacityAnnotation];
         const addresses = { ready: count("addresses"), notReady: count("notReadyAddresses") };
         keep(this.endpoints, key, { key, labels, overCapacity, ...addresses, place });
+        for (const subset of subsets) {
+          const all = [...arrayIn(subset, "addresses"), ...arrayIn(subset, "notReadyAddresses")];
+          for (const one of all) this.#list(isRecord(one) ? one["ip"] : undefined);
+        }
         return;
       }
+      case "EndpointSlice":
+        for (const one of arrayIn(object, "endpoints")) {
+          for (const address of isRecord(one) ? arrayIn(one, "addresses") : []) this.#list(address);
+        }
+        return;
       case "Pod": {
         const containers = arrayIn(object, "status", "containerStatuses").filter(isRecord);
         keep(this.pods, key, {
@@ -198,6 +231,7 @@ export class ObjectFacts {
             containers.length === 0 ? undefined : containers.every(({ ready }) => ready === true),
           isTerminating: valueIn(object, ["metadata", "deletionTimestamp"]) !== undefined,
           ip: textIn(object, "status", "podIP"),
+          ending: endingOf(object),
           place,
         });
         const portNames = portNamesIn(object);
@@ -232,11 +266,45 @@ export class ObjectFacts {
         keep(this.ingresses, key, { key, addresses, place });
         return;
       }
+      case "Event":
+        if (String(object["apiVersion"]).startsWith("audit.k8s.io/")) this.#addAudit(object, place);
+        else this.#addEvent(object, place);
+        return;
       case observationKind:
         this.observed.add(object, place);
         return;
       default:
     }
+  }
+
+  #list(address: unknown): void {
+    if (typeof address !== "string" || this.listedAddresses.size >= objectsMax) return;
+    this.listedAddresses.add(address);
+  }
+
+  /** Writes of the `kubernetes` endpoints are samples of them. */
+  #addAudit(event: RawRecord, place: Place): void {
+    this.audit.add(event, place);
+    const written = valueIn(event, ["requestObject"]);
+    const isKubernetes =
+      textIn(event, "objectRef", "resource") === "endpoints" &&
+      textIn(event, "objectRef", "namespace") === "default" &&
+      textIn(event, "objectRef", "name") === "kubernetes";
+    if (!isKubernetes || !isRecord(written)) return;
+    const kubernetesAddresses = arrayIn(written, "subsets")
+      .filter(isRecord)
+      .flatMap((subset) => arrayIn(subset, "addresses").filter(isRecord))
+      .flatMap((address) => textIn(address, "ip") ?? []);
+    this.observed.add({ observedAt: event["stageTimestamp"], kubernetesAddresses }, place);
+  }
+
+  #addEvent(object: RawRecord, place: Place): void {
+    if (textIn(object, "reason") !== "Killing") return;
+    const about = valueIn(object, ["involvedObject"]);
+    const atMs = Date.parse(textIn(object, "lastTimestamp") ?? textIn(object, "eventTime") ?? "");
+    if (!isRecord(about) || Number.isNaN(atMs)) return;
+    const key = `${textIn(about, "namespace") ?? ""}/${textIn(about, "name") ?? ""}`;
+    keep(this.stopped, key, { atMs, place });
   }
 
   #addLeader(
@@ -260,6 +328,28 @@ export class ObjectFacts {
     const durationSeconds = typeof seconds === "number" ? seconds : undefined;
     this.leaders.push({ lock: key, namespace, holder, renewTime, durationSeconds, place });
   }
+}
+
+/** `deletionTimestamp` is the end of the grace period, not its start. */
+function endingOf(pod: RawRecord): PodEnding {
+  const deletedMs = Date.parse(textIn(pod, "metadata", "deletionTimestamp") ?? "");
+  const graceOfDeletion = valueIn(pod, ["metadata", "deletionGracePeriodSeconds"]);
+  const graceSeconds = valueIn(pod, ["spec", "terminationGracePeriodSeconds"]);
+  const isKnown = !Number.isNaN(deletedMs) && typeof graceOfDeletion === "number";
+  const sleeps = arrayIn(pod, "spec", "containers").filter(isRecord).map(preStopSleep);
+  return {
+    sinceMs: isKnown ? deletedMs - graceOfDeletion * 1000 : undefined,
+    graceSeconds: typeof graceSeconds === "number" ? graceSeconds : undefined,
+    sleepSeconds: Math.max(0, ...sleeps),
+  };
+}
+
+/** `sleep: { seconds: 10 }`, or a command with `sleep 10` in it. */
+function preStopSleep(container: RawRecord): number {
+  const seconds = valueIn(container, ["lifecycle", "preStop", "sleep", "seconds"]);
+  if (typeof seconds === "number") return seconds;
+  const command = arrayIn(container, "lifecycle", "preStop", "exec", "command").join(" ");
+  return Number(/\bsleep (\d{1,5})/.exec(command)?.[1] ?? 0);
 }
 
 export interface PodRow {

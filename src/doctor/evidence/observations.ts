@@ -47,6 +47,8 @@ export interface Heartbeats {
   /** Heartbeats that came during the observation. */
   count: number;
   longestGapMs: number;
+  /** Gaps that are longer than a missed heartbeat; a restart of the node makes one. */
+  longGaps: number;
   lastMs: number;
   readonly place: Place;
 }
@@ -54,14 +56,23 @@ export interface Heartbeats {
 export interface LockHistory {
   readonly lock: string;
   holder: string;
+  /** How often the holder changed during the observation. */
+  changes: number;
   /** By the same holder, during the observation. */
   renewals: number;
   /** Since the holder was first seen. */
   observedMs: number;
+  /** Since its last renewal, or since the holder was first seen. */
+  unrenewedMs: number;
   fromMs: number;
+  /** When the last renewal was seen. */
+  renewedMs: number;
   renewTime: string;
   readonly place: Place;
 }
+
+/** A kubelet sends a heartbeat each 10 s. */
+const longGapMs = 15_000;
 
 /** More nodes or locks are not kept. */
 const trackedMax = 20_000;
@@ -116,12 +127,21 @@ export class Observations {
     const known = this.heartbeats.get(node);
     if (known === undefined) {
       if (this.heartbeats.size >= trackedMax) return;
-      this.heartbeats.set(node, { node, count: 0, longestGapMs: 0, lastMs: beatMs, place });
+      this.heartbeats.set(node, {
+        node,
+        count: 0,
+        longestGapMs: 0,
+        longGaps: 0,
+        lastMs: beatMs,
+        place,
+      });
       return;
     }
     if (beatMs <= known.lastMs) return;
     known.count += 1;
-    known.longestGapMs = Math.max(known.longestGapMs, beatMs - known.lastMs);
+    const gapMs = beatMs - known.lastMs;
+    known.longestGapMs = Math.max(known.longestGapMs, gapMs);
+    if (gapMs > longGapMs) known.longGaps += 1;
     known.lastMs = beatMs;
   }
 
@@ -130,17 +150,23 @@ export class Observations {
     const known = this.locks.get(lock);
     if (known === undefined) {
       if (this.locks.size >= trackedMax) return;
-      const none = { renewals: 0, observedMs: 0 };
+      const none = { changes: 0, renewals: 0, observedMs: 0, unrenewedMs: 0, renewedMs: atMs };
       this.locks.set(lock, { lock, holder, ...none, fromMs: atMs, renewTime, place });
       return;
     }
     if (known.holder !== holder) {
       known.holder = holder;
+      known.changes += 1;
       known.renewals = 0;
       known.fromMs = atMs;
-    } else if (known.renewTime !== renewTime) known.renewals += 1;
+      known.renewedMs = atMs;
+    } else if (known.renewTime !== renewTime) {
+      known.renewals += 1;
+      known.renewedMs = atMs;
+    }
     known.renewTime = renewTime;
     known.observedMs = atMs - known.fromMs;
+    known.unrenewedMs = atMs - known.renewedMs;
   }
 }
 

@@ -7,9 +7,6 @@ export interface MetricSample {
   readonly value: number;
 }
 
-/** A large API server answers with some 200,000 lines; more is no metrics page. */
-const linesMax = 1_000_000;
-
 const line = /^([a-zA-Z_:][\w:]*)\s*(?:\{(.*)\})?\s+(\S+)(?:\s+-?\d+)?\s*$/;
 const label = /([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"/g;
 
@@ -18,16 +15,19 @@ export function parsePrometheusText(
   text: string,
   wanted: (name: string) => boolean = () => true,
 ): readonly MetricSample[] {
-  const samples: MetricSample[] = [];
-  for (const [index, one] of text.split("\n").entries()) {
-    if (index >= linesMax) break;
-    if (one === "" || one.startsWith("#")) continue;
-    const [, name, labels, number] = line.exec(one) ?? [];
-    if (name === undefined || number === undefined || !wanted(name)) continue;
-    const value = parseNumber(number);
-    if (value !== undefined) samples.push({ name, labels: parseLabels(labels ?? ""), value });
-  }
-  return samples;
+  return text.split("\n").flatMap((one) => {
+    const sample = parsePrometheusLine(one);
+    return sample === undefined || !wanted(sample.name) ? [] : [sample];
+  });
+}
+
+/** Undefined for a comment and for a line that cannot be read. */
+export function parsePrometheusLine(text: string): MetricSample | undefined {
+  if (text === "" || text.startsWith("#")) return undefined;
+  const [, name, labels, number] = line.exec(text) ?? [];
+  if (name === undefined || number === undefined) return undefined;
+  const value = parseNumber(number);
+  return value === undefined ? undefined : { name, labels: parseLabels(labels ?? ""), value };
 }
 
 function parseLabels(text: string): ReadonlyMap<string, string> {

@@ -5,8 +5,10 @@ import type { MetricsWindow } from "./metrics-window.ts";
 export interface QueueWindow {
   readonly name: string;
   readonly depth: number;
-  /** Keys finished in a second. */
+  /** Keys finished in a second; NaN when the time between the looks is unknown. */
   readonly rate: number;
+  /** Keys finished between the looks. */
+  readonly done: number;
   readonly meanWorkSeconds: number;
   /** Total over all keys. */
   readonly workSeconds: number;
@@ -14,6 +16,14 @@ export interface QueueWindow {
   readonly meanQueueSeconds: number;
   /** Under which names the version shows this: work, depth and wait in the queue. */
   readonly metrics: Readonly<Record<"work" | "depth" | "queue", string>>;
+}
+
+/** Of the controllers that publish endpoints. */
+export const endpointQueues = ["endpoint", "endpoint_slice", "endpoint_slice_mirroring"];
+
+/** Those that were taken say how long they had waited; those behind will wait for the whole queue. */
+export function queueDelayMs({ depth, rate, meanQueueSeconds }: QueueWindow): number {
+  return Math.max(meanQueueSeconds, Number.isNaN(rate) ? 0 : depth / rate) * 1000;
 }
 
 const microsecondsPerSecond = 1e6;
@@ -32,6 +42,7 @@ export function queueWindow(window: MetricsWindow, name: string): QueueWindow | 
     name,
     depth: window.value("workqueue_depth", queue) ?? window.value(`${name}_depth`) ?? 0,
     rate: done / window.seconds,
+    done,
     meanWorkSeconds: workSeconds / done,
     workSeconds,
     meanQueueSeconds: taken === 0 ? 0 : (queueSeconds ?? 0) / taken,

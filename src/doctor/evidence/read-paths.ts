@@ -4,16 +4,24 @@
 import { plainChunks } from "../../access-log/file-chunks.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { LineSplitter } from "../../environment/line-splitter.ts";
-import { type TextFacts, TextReader } from "./text-reader.ts";
-
-/** Lines are cut here: the values that signs need stand before it. */
-const lineBytesMax = 65_536;
+import { isRecording, recordingParts } from "../../recording/recording-file.ts";
+import { RecordingVersionError } from "../../recording/recording-line.ts";
+import { replayJourneys } from "../../recording/replayed-journeys.ts";
+import type { RunHeader } from "../../recording/replayed-run.ts";
+import type { Facts } from "./evidence.ts";
+import { LineSieve } from "./line-sieve.ts";
+import { MetricsPageReader, savedMetrics } from "./metrics-facts.ts";
+import { ChangeCollector } from "./seen-changes.ts";
+import { TextReader } from "./text-reader.ts";
 
 /** A dump of a large cluster has some thousand files. */
 const filesMax = 50_000;
 const depthMax = 12;
 
 const chunkBytes = 262_144;
+
+/** Lines of metrics are cut here. */
+const lineBytesMax = 65_536;
 
 export interface ReadSummary {
   files: number;
@@ -27,10 +35,15 @@ export interface ReadSummary {
 
 export interface ReadOptions {
   readonly files: Environment["files"];
-  readonly facts: TextFacts;
+  readonly facts: Facts;
+  readonly log: Pick<Environment["log"], "info">;
   readonly signal: AbortSignal;
+  /** The files are metrics pages, whatever their first line is. */
+  readonly areMetrics?: boolean;
   readonly onProgress?: (summary: ReadSummary, path: string) => void;
 }
+
+type SavedPage = NonNullable<ReturnType<typeof savedMetrics>>;
 
 export function emptySummary(): ReadSummary {
   return { files: 0, bytes: 0, lines: 0, binary: [], limits: [] };
@@ -75,6 +88,7 @@ async function readBelow(
 }
 
 async function readFile(options: ReadOptions, path: string, summary: ReadSummary): Promise<void> {
+  if (await isRecording(options.files, path)) return readChanges(options, path, summary);
   const file = await options.files.open(path);
   if (file === undefined) return;
   try {
@@ -84,38 +98,114 @@ async function readFile(options: ReadOptions, path: string, summary: ReadSummary
   }
 }
 
+/** A recording; an earlier part of it is read with the file that continues it. */
+async function readChanges(
+  { files, facts, log, signal, onProgress }: ReadOptions,
+  path: string,
+  summary: ReadSummary,
+): Promise<void> {
+  summary.files += 1;
+  summary.bytes += (await files.size(path)) ?? 0;
+  onProgress?.(summary, path);
+  const whole = path.endsWith(".1") ? path.slice(0, -2) : path;
+  if (whole !== path && (await recordingParts(files, whole)).includes(whole)) return;
+  const onRun = ({ atMs: beganAtMs }: RunHeader) => {
+    const collector = new ChangeCollector();
+    const ended = (nowMs: number): void => {
+      facts.changes.add({ source: path, journeys: collector.journeys, nowMs, beganAtMs });
+    };
+    return { onEvent: collector.onEvent, ended };
+  };
+  try {
+    const unreadable = await replayJourneys({ files, path: whole, log, signal, onRun });
+    if (unreadable > 0) summary.limits.push(`${path}: ${unreadable} lines could not be read.`);
+  } catch (error) {
+    if (!(error instanceof RecordingVersionError)) throw error;
+    summary.limits.push(`${path} was not read: ${error.message}.`);
+  }
+}
+
 /** What is piped in, or one open file. */
 export async function readStream(
   options: ReadOptions,
   chunks: AsyncIterable<Uint8Array>,
   { name, summary }: { readonly name: string; readonly summary: ReadSummary },
 ): Promise<void> {
-  const reader = new TextReader(options.facts, name);
-  const splitter = new LineSplitter({ bytesMax: lineBytesMax });
   const onBrokenOff = ({ text }: { readonly text: string }): void => {
     summary.limits.push(`${text}.`);
   };
   summary.files += 1;
-  let isFirst = true;
+  const linesBefore = summary.lines;
+  let lines: LineTaker | undefined;
   for await (const chunk of plainChunks(chunks, name, onBrokenOff)) {
     options.signal.throwIfAborted();
-    if (isFirst && chunk.includes(0)) {
+    if (lines === undefined && chunk.includes(0)) {
       summary.binary.push(name);
       return;
     }
-    isFirst = false;
+    lines ??= takerOf(options, name, chunk);
     summary.bytes += chunk.byteLength;
-    for (const line of splitter.push(chunk)) {
-      summary.lines += 1;
-      reader.push(line.text, line.number);
-    }
+    lines.push(chunk);
+    summary.lines = linesBefore + lines.lines;
     options.onProgress?.(summary, name);
   }
-  for (const line of splitter.end()) {
-    summary.lines += 1;
-    reader.push(line.text, line.number);
-  }
-  reader.end();
+  lines?.end();
+  summary.lines = linesBefore + (lines?.lines ?? 0);
+}
+
+interface LineTaker {
+  readonly lines: number;
+  push(chunk: Uint8Array): void;
+  end(): void;
+}
+
+/** A line of a metrics page is never longer. */
+const firstLineMax = 1_024;
+
+/** By its first line a file is a metrics page, or any text. */
+function takerOf({ facts, areMetrics }: ReadOptions, name: string, first: Uint8Array): LineTaker {
+  const [firstLine = ""] = Buffer.from(first.subarray(0, firstLineMax))
+    .toString("utf8")
+    .split("\n");
+  const saved = savedMetrics(name, firstLine.trimEnd());
+  const about = saved ?? (areMetrics === true ? { source: name, atMs: Number.NaN } : undefined);
+  return about === undefined ? textTaker(facts, name) : metricsTaker(facts, about);
+}
+
+function textTaker(facts: Facts, name: string): LineTaker {
+  const reader = new TextReader(facts, name);
+  const sieve = new LineSieve(reader);
+  return {
+    get lines() {
+      return sieve.lines;
+    },
+    push: (chunk) => sieve.push(chunk),
+    end() {
+      sieve.end();
+      reader.end();
+    },
+  };
+}
+
+function metricsTaker(facts: Facts, about: SavedPage): LineTaker {
+  const page = new MetricsPageReader(about);
+  const splitter = new LineSplitter({ bytesMax: lineBytesMax });
+  let lines = 0;
+  const texts = (found: Iterable<{ readonly text: string }>): readonly string[] => {
+    const all = Array.from(found, ({ text }) => text);
+    lines += all.length;
+    return all;
+  };
+  return {
+    get lines() {
+      return lines;
+    },
+    push: (chunk) => page.push(texts(splitter.push(chunk))),
+    end() {
+      page.push(texts(splitter.end()));
+      page.end(facts.metrics);
+    },
+  };
 }
 
 async function* parts(file: {

@@ -32,36 +32,76 @@ export function isKnownFlag(text: string): boolean {
   return text.search(flag) !== -1;
 }
 
-/** Anything that leads to a version, before it. */
-const versionForms: readonly RegExp[] = [
-  /Server Version:.*?GitVersion:\s*"v?(\d+\.\d+(?:\.\d+)?)/,
-  /Server Version:\s*v?(\d+\.\d+(?:\.\d+)?)/,
-  /(?:hyperkube|kube-apiserver|kube-controller-manager)(?:-amd64)?:v?(\d+\.\d+\.\d+)/,
-  /kube-(?:apiserver|controller-manager)\/v(\d+\.\d+\.\d+)/,
-  /[Kk]ubernetes(?: [Vv]ersion)?[^\d\n]{0,40}\bv?(1\.\d{1,2}(?:\.\d{1,2})?)\b/,
+/** Too frequent in logs, where labels and paths have it; only a sentence is searched for it. */
+const proseWord = "ubernetes";
+
+/** Anything that leads to a version, before it; the surest first. Each has one of its words. */
+const versionForms: readonly { readonly words: readonly string[]; readonly form: RegExp }[] = [
+  {
+    words: ["Server Version:"],
+    form: /Server Version:.*?GitVersion:\s*"v?(\d+\.\d+(?:\.\d+)?)/,
+  },
+  { words: ["Server Version:"], form: /Server Version:\s*v?(\d+\.\d+(?:\.\d+)?)/ },
+  {
+    words: ["hyperkube", "kube-apiserver", "kube-controller-manager"],
+    form: /(?:hyperkube|kube-apiserver|kube-controller-manager)(?:-amd64)?:v?(\d+\.\d+\.\d+)/,
+  },
+  {
+    words: ["kube-apiserver", "kube-controller-manager"],
+    form: /kube-(?:apiserver|controller-manager)\/v(\d+\.\d+\.\d+)/,
+  },
+  {
+    words: [
+      "ubernetes version",
+      "ubernetes Version",
+      "ubernetes cluster version",
+      "ubernetes v1.",
+      "ubernetes 1.",
+      proseWord,
+    ],
+    form: /[Kk]ubernetes(?: [Vv]ersion)?[^\d\n]{0,40}\bv?(1\.\d{1,2}(?:\.\d{1,2})?)\b/,
+  },
 ];
 
-/** Cheap to look for in each line. */
-const hints = ["--", "ersion", "kube-", "hyperkube", "ubernetes"];
+const flagWords = knownFlags.map((name) => `--${name}`);
+
+/** A line has a flag or a version only if it contains one of these. */
+export const settingWords: readonly string[] = [
+  ...flagWords,
+  ...versionForms.flatMap(({ words }) => words).filter((word) => word !== proseWord),
+];
+
+const anySettingWord: ReadonlySet<string> = new Set([...settingWords, proseWord]);
 
 export class Settings {
   readonly #flags = new Map<FlagName, FlagValue>();
   #version: FlagValue | undefined;
   #versionRank = versionForms.length;
 
-  read(text: string, place: Place): void {
-    if (!hints.some((hint) => text.includes(hint))) return;
-    for (const [, name, value] of text.matchAll(flag)) {
-      if (name !== undefined && value !== undefined) {
-        this.#flags.set(name as FlagName, { value, place });
-      }
-    }
-    for (const [rank, form] of versionForms.entries()) {
+  /** A line that belongs to no log. */
+  readProse(text: string, place: Place, words: readonly string[]): void {
+    this.read(text, place, text.includes(proseWord) ? [...words, proseWord] : words);
+  }
+
+  /** A line that contains these words. */
+  read(text: string, place: Place, words: readonly string[]): void {
+    if (!words.some((word) => anySettingWord.has(word))) return;
+    if (words.some((word) => word.startsWith("--"))) this.#readFlags(text, place);
+    for (const [rank, { words: own, form }] of versionForms.entries()) {
       if (rank >= this.#versionRank) break;
+      if (!own.some((word) => words.includes(word))) continue;
       const value = form.exec(text)?.[1];
       if (value === undefined) continue;
       this.#version = { value, place };
       this.#versionRank = rank;
+    }
+  }
+
+  #readFlags(text: string, place: Place): void {
+    for (const [, name, value] of text.matchAll(flag)) {
+      if (name !== undefined && value !== undefined) {
+        this.#flags.set(name as FlagName, { value, place });
+      }
     }
   }
 

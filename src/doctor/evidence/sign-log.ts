@@ -21,10 +21,13 @@ export interface SeenSign extends LogSign {
 /** More different URLs, nodes or addresses are one more, not news. */
 const subjectsMax = 2_000;
 
-/** Enough to see a period; ten hours of a line each ten seconds. */
-const timesMax = 4_000;
+/** Enough to see a period: some waves of thousands of lines. */
+const timesMax = 20_000;
 
 const samplesMax = 3;
+
+/** A verb or a reason; longer ones are sentences. */
+const detailCharsMax = 40;
 
 export class SignGroup {
   readonly name: SignName;
@@ -35,6 +38,8 @@ export class SignGroup {
   longest: SeenSign | undefined;
   readonly subjects = new Map<string, number>();
   readonly programs = new Map<string, number>();
+  /** By the second word of the sign, such as the verb of a request. */
+  readonly details = new Map<string, number>();
   /** In the order of the log. */
   readonly timesMs: number[] = [];
 
@@ -47,8 +52,19 @@ export class SignGroup {
     if (this.samples.length < samplesMax) this.samples.push(sign);
     if ((sign.ms ?? -1) > (this.longest?.ms ?? -1)) this.longest = sign;
     countUp(this.subjects, sign.subject, sign.times);
+    if (sign.detail.length <= detailCharsMax) countUp(this.details, sign.detail, sign.times);
     if (sign.program !== undefined) countUp(this.programs, sign.program, sign.times);
     if (sign.atMs !== undefined && this.timesMs.length < timesMax) this.timesMs.push(sign.atMs);
+  }
+
+  /** Whether all lines have a time before this one. Times without a year are taken as its year. */
+  isBefore(wallMs: number): boolean {
+    const year = new Date(wallMs).getUTCFullYear();
+    const last = this.#sortedTimes().at(-1);
+    if (last === undefined || this.timesMs.length >= timesMax) return false;
+    const time = new Date(last);
+    if (time.getUTCFullYear() === unknownYear) time.setUTCFullYear(year);
+    return time.getTime() < wallMs;
   }
 
   /** From the first to the last line with a time. */

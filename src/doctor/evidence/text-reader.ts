@@ -2,21 +2,31 @@
 // JSON, tables of kubectl, keys of etcd, flags, versions. A text may mix them, as an issue or a chat
 // does. Nothing is an error: a line that says nothing is counted, and memory is bounded.
 import { parseAllDocuments } from "yaml";
+import { AccessLogParser } from "../../access-log/access-log-parser.ts";
+import { isIp } from "../../environment/ip-address.ts";
 import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
-import { type ReadSigns, signsIn } from "./log-signs.ts";
+import { isLineStart } from "./line-start.ts";
+import { type LogLine, unknownYear } from "./log-line.ts";
+import { type LogSign, type ReadSigns, signsIn, signWords } from "./log-signs.ts";
 import type { ObjectFacts } from "./objects.ts";
-import type { Settings } from "./settings.ts";
+import type { RequestLog } from "./request-log.ts";
+import { type Settings, settingWords } from "./settings.ts";
 import type { Place, SignLog } from "./sign-log.ts";
+import { WordFinder } from "./word-finder.ts";
 
 export interface TextFacts {
   readonly signs: SignLog;
   readonly objects: ObjectFacts;
   readonly settings: Settings;
+  readonly requests: RequestLog;
 }
 
 /** A line that a chat or a terminal has wrapped goes on for a few lines. */
 const wrappedLinesMax = 8;
 const wrappedCharsMax = 4_096;
+
+/** The values that signs need stand before it. */
+const lineCharsMax = 65_536;
 
 /** Items of a YAML list are read one by one; a JSON list is one block, here of some 10,000 pods. */
 const blockCharsMax = 67_108_864;
@@ -29,10 +39,19 @@ interface Block {
   chars: number;
 }
 
+interface ReadLine {
+  readonly text: string;
+  readonly place: Place;
+  readonly words: readonly string[];
+  /** It begins a line of a log, so it does not go on with the line before. */
+  readonly isStart: boolean;
+}
+
 interface Table {
   readonly columns: readonly string[];
   readonly isPods: boolean;
   readonly isEndpoints: boolean;
+  readonly isNodes: boolean;
 }
 
 /** `kubectl describe service`, until its endpoints. */
@@ -47,13 +66,42 @@ const tableHead = /^(?:NAMESPACE\s+)?NAME\s+[A-Z]/;
 const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
 const dockerName = /\bk8s_[a-z0-9.-]{1,253}_([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_[0-9a-f-]{36}_\d/;
 const describedField = /^(Name|Namespace|Selector|Endpoints):\s*(.*)$/;
+const etcdWord = "/registry/pods/";
+const auditWord = "audit.k8s.io/";
+
+/** A request in JSON that failed, by the names that nginx, Envoy and Traefik give its status. */
+const failedWords: readonly string[] = [
+  'status":50',
+  'status":"50',
+  'status": 50',
+  'status": "50',
+  'Status":50',
+  '_code":50',
+  '_code":"50',
+];
+
+/** Whatever a line has to contain for one of the readers. */
+export const knownWords = new WordFinder([
+  ...signWords,
+  ...settingWords,
+  etcdWord,
+  auditWord,
+  ...failedWords,
+]);
+
+/** nginx, Traefik and Envoy in their text forms: the client, where it stands first, and the status. */
+const failedRequest = /^(?:(\d{1,3}(?:\.\d{1,3}){3}) - |\[\d{4}-\d\d-\d\dT).{0,4096}?" ([45]\d\d) /;
+
 const namespaceFlag = /kubectl\b.*?\s(?:-n|--namespace)[ =]([a-z0-9-]+)/;
 
 export class TextReader {
   readonly #facts: TextFacts;
   readonly #source: string;
   readonly #program: string | undefined;
+  /** That the name of the text contains. */
+  readonly #sourceProgram: string | undefined;
   #line = 0;
+  readonly #accessLog = new AccessLogParser();
   #block: Block | undefined;
   #table: Table | undefined;
   #description: Description | undefined;
@@ -67,17 +115,36 @@ export class TextReader {
     this.#facts = facts;
     this.#source = source;
     this.#program = program;
+    this.#sourceProgram = programs.exec(source)?.[0];
+  }
+
+  /** A line of it belongs to the object, whatever it looks like. */
+  get isInObject(): boolean {
+    return this.#block !== undefined;
   }
 
   push(raw: string, line = this.#line + 1): void {
     this.#line = line;
-    const text = unquoted(raw);
+    const whole = unquoted(raw);
     const place = { source: this.#source, line };
-    if (this.#block !== undefined && this.#continueBlock(text)) return;
-    if (this.#readSign(text, place)) return;
-    this.#facts.settings.read(text, place);
+    if (this.#block !== undefined && this.#continueBlock(whole)) return;
+    const text = whole.length > lineCharsMax ? whole.slice(0, lineCharsMax) : whole;
+    const words = knownWords.find(text);
+    if (words.includes(auditWord) && this.#readAudit(whole, place)) return;
+    const isStart = isLineStart(text);
+    if (this.#readSign({ text, place, words, isStart })) return;
+    if (this.#readRequest(text, place, words)) return;
+    if (isStart) {
+      this.#facts.settings.read(text, place, words);
+      this.#table = undefined;
+      return;
+    }
+    this.#facts.settings.readProse(text, place, words);
+    if (text.includes("kubectl")) {
+      this.#namespace = namespaceFlag.exec(text)?.[1] ?? this.#namespace;
+    }
     if (this.#readDescription(text, place) || this.#readTable(text, place)) return;
-    if (this.#readName(text, place)) return;
+    if (this.#readName(text, place, words)) return;
     this.#startBlock(text, place);
   }
 
@@ -89,35 +156,45 @@ export class TextReader {
     this.#description = undefined;
   }
 
-  #readSign(text: string, place: Place): boolean {
-    const own = signsIn(text);
-    const read = own ?? this.#wrappedSigns(text);
+  #readSign({ text, place, words, isStart }: ReadLine): boolean {
+    const own = words.length === 0 ? undefined : signsIn(text, words);
+    const read = own ?? (isStart ? undefined : this.#wrappedSigns(text));
     if (read === undefined) {
-      this.#rememberWrapped(text, place);
+      this.#rememberWrapped(text, place, isStart);
       return false;
     }
     const { line, signs } = read;
     const begunAt = own === undefined ? (this.#wrapped?.place ?? place) : place;
-    const program = this.#program ?? programOf(line.program, line.caller, this.#source);
-    for (const sign of signs) {
-      this.#facts.signs.add({ ...sign, place: begunAt, atMs: line.atMs, program });
+    const program = this.#program ?? programOf(line, this.#sourceProgram);
+    const { atMs } = line;
+    this.#noteFailures(signs, atMs, begunAt);
+    for (const { name, subject, ms, detail, times } of signs) {
+      this.#facts.signs.add({ name, subject, ms, detail, times, place: begunAt, atMs, program });
     }
     this.#wrapped = undefined;
-    this.#facts.settings.read(text, place);
+    this.#facts.settings.read(text, place, words);
     return true;
+  }
+
+  #noteFailures(signs: readonly LogSign[], atMs: number | undefined, place: Place): void {
+    for (const { name, subject } of signs) {
+      if (name !== "upstream-refused" && name !== "upstream-timeout") continue;
+      const hasYear = atMs !== undefined && atMs >= Date.UTC(unknownYear + 1, 0);
+      this.#facts.requests.addFailure(hostOf(subject), hasYear ? atMs : undefined, place);
+    }
   }
 
   /** Of a line whose start was on the lines before. */
   #wrappedSigns(text: string): ReadSigns | undefined {
     const wrapped = this.#wrapped;
-    return wrapped === undefined || isHeader(text)
-      ? undefined
-      : signsIn(`${wrapped.text} ${text.trim()}`);
+    if (wrapped === undefined) return undefined;
+    const whole = `${wrapped.text} ${text.trim()}`;
+    return signsIn(whole, knownWords.find(whole));
   }
 
-  #rememberWrapped(text: string, place: Place): void {
-    if (isHeader(text)) {
-      this.#wrapped = { text: text.slice(0, wrappedCharsMax), lines: 1, place };
+  #rememberWrapped(text: string, place: Place, isStart: boolean): void {
+    if (isStart) {
+      this.#wrapped = { text, lines: 1, place };
       return;
     }
     const wrapped = this.#wrapped;
@@ -131,15 +208,40 @@ export class TextReader {
     wrapped.lines += 1;
   }
 
+  // ---- audit and access logs ----
+
+  #readAudit(text: string, place: Place): boolean {
+    const start = text.indexOf("{");
+    const value = start < 0 ? undefined : jsonValues([text.slice(start)])[0];
+    if (value === undefined) return false;
+    this.#facts.objects.add(value, place);
+    return true;
+  }
+
+  /** Only failed requests are read; the others say nothing here. */
+  #readRequest(text: string, place: Place, words: readonly string[]): boolean {
+    const isJson = words.some((word) => failedWords.includes(word));
+    const [, client, status = ""] = isJson ? [] : (failedRequest.exec(text) ?? []);
+    if (!isJson && status === "") return false;
+    if (status.startsWith("4")) {
+      if (client !== undefined) this.#facts.requests.addClientError(client, place);
+      return true;
+    }
+    const line = { number: place.line, text, isCut: false };
+    const entry = this.#accessLog.read(line);
+    if (entry === undefined) return false;
+    this.#facts.requests.add(entry, place);
+    return true;
+  }
+
   // ---- tables and names ----
 
   #readTable(text: string, place: Place): boolean {
-    const flag = namespaceFlag.exec(text)?.[1];
-    if (flag !== undefined) this.#namespace = flag;
     if (tableHead.test(text)) {
       const columns = text.trim().split(/\s{2,}|\s(?=[A-Z])/);
       const isPods = columns.includes("READY") && columns.includes("RESTARTS");
-      this.#table = { columns, isPods, isEndpoints: columns.includes("ENDPOINTS") };
+      const isNodes = columns.includes("VERSION") && columns.includes("STATUS");
+      this.#table = { columns, isPods, isEndpoints: columns.includes("ENDPOINTS"), isNodes };
       return true;
     }
     const table = this.#table;
@@ -167,6 +269,14 @@ export class TextReader {
         ip: cell("IP"),
         labels,
       });
+    }
+    if (table.isEndpoints) {
+      for (const one of (cell("ENDPOINTS") ?? "").split(",")) {
+        if (isIp(hostOf(one))) this.#facts.objects.listedAddresses.add(hostOf(one));
+      }
+    }
+    if (table.isNodes && cell("STATUS") !== undefined) {
+      this.#facts.objects.addNodeRow(name, cell("STATUS") ?? "", place);
     }
     if (table.isEndpoints && name === "kubernetes" && namespace === "default") {
       this.#addKubernetesEndpoints(cell("ENDPOINTS") ?? "", place);
@@ -209,11 +319,9 @@ export class TextReader {
     return true;
   }
 
-  #readName(text: string, place: Place): boolean {
+  #readName(text: string, place: Place, words: readonly string[]): boolean {
     const { objects } = this.#facts;
-    const [, namespace, name] = text.includes("/registry/pods/")
-      ? (etcdKey.exec(text.trim()) ?? [])
-      : [];
+    const [, namespace, name] = words.includes(etcdWord) ? (etcdKey.exec(text.trim()) ?? []) : [];
     if (namespace !== undefined && name !== undefined) {
       objects.addPodRow({ namespace, name, place });
       return true;
@@ -262,6 +370,11 @@ export class TextReader {
       this.#facts.objects.add(value, block.place);
     }
   }
+}
+
+/** `10.0.0.1:80`, `[fd00::1]:80`. */
+function hostOf(address: string): string {
+  return address.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
 }
 
 /** `app=web,tier=front`; undefined for text that is no list of labels. */
@@ -315,10 +428,6 @@ function unquoted(raw: string): string {
   return text.startsWith(">") ? text.replace(/^(?:> ?)+/, "") : text;
 }
 
-function isHeader(text: string): boolean {
-  return /[IWEF]\d{4} +\d\d:\d\d:\d\d|\w\.go:\d{1,5}\]|^\d{4}[-/]\d\d[-/]\d\d[T ]/.test(text);
-}
-
 /** Go files that exist in one program only. */
 const programOfFile: Readonly<Record<string, string>> = {
   "mastercount.go": "kube-apiserver",
@@ -337,16 +446,8 @@ const programs =
   /kube-apiserver|kube-controller-manager|kube-scheduler|kube-proxy|kubelet|etcd|[\w-]*ingress[\w-]*/;
 
 /** By what a layer names, by the Go file, or by the name of the text. */
-function programOf(
-  named: string | undefined,
-  caller: string | undefined,
-  source: string,
-): string | undefined {
-  const known = named === undefined ? undefined : programs.exec(named)?.[0];
-  return (
-    known ??
-    programOfFile[(caller ?? "").split(":")[0] ?? ""] ??
-    programs.exec(source)?.[0] ??
-    named
-  );
+function programOf({ program, caller }: LogLine, ofSource: string | undefined): string | undefined {
+  const known = program === undefined ? undefined : programs.exec(program)?.[0];
+  const file = (caller ?? "").split(":")[0] ?? "";
+  return known ?? programOfFile[file] ?? ofSource ?? program;
 }

@@ -10,6 +10,8 @@ export interface ComponentPod {
   readonly namespace: string;
   readonly name: string;
   readonly container: string;
+  /** Where it may show its metrics, the likeliest first: `https:10257`. */
+  readonly metricsPorts: readonly string[];
   /** Arguments that causes read, one flag each. */
   readonly flags: readonly string[];
 }
@@ -32,6 +34,7 @@ export function componentPod(pod: RawRecord): ComponentPod | undefined {
       namespace: textIn(metadata, "namespace"),
       name: textIn(metadata, "name"),
       container: textIn(container, "name"),
+      metricsPorts: metricsPorts(found, args, container),
       // A flag and its value may be two arguments.
       flags: args.flatMap((arg, index) => {
         if (isKnownFlag(arg)) return [arg];
@@ -41,6 +44,29 @@ export function componentPod(pod: RawRecord): ComponentPod | undefined {
     };
   }
   return undefined;
+}
+
+/** By default: since 1.12 with a certificate, before without. Controller managers have both until 1.23. */
+const usualPorts: Readonly<Record<string, readonly string[]>> = {
+  "kube-controller-manager": ["https:10257", "http:10252"],
+};
+
+/** Pods of the control plane use the network of their node and seldom declare ports; flags may. */
+function metricsPorts(
+  component: string,
+  args: readonly string[],
+  container: RawRecord,
+): readonly string[] {
+  const usual = usualPorts[component] ?? [];
+  if (usual.length === 0) return [];
+  const declared = recordsIn(container["ports"])
+    .filter((port) => textIn(port, "name") === "metrics")
+    .flatMap(({ containerPort: port }) => [`https:${String(port)}`, `http:${String(port)}`]);
+  const flagged = args.flatMap((arg) => {
+    const [, name, port] = /^--(secure-port|port)=([1-9]\d*)$/.exec(arg) ?? [];
+    return port === undefined ? [] : [`${name === "port" ? "http" : "https"}:${port}`];
+  });
+  return [...new Set([...declared, ...flagged, ...usual])];
 }
 
 function textsIn(value: unknown): readonly string[] {

@@ -1,157 +1,18 @@
 import { expect, test } from "vitest";
-import type { Environment } from "../../environment/environment.ts";
-import type { KubeClient } from "../../kube/client/client.ts";
-import { StatusError } from "../../kube/client/client.ts";
+import {
+  aboveInfo,
+  type Examined,
+  examine,
+  minuteMs,
+  savedIn,
+  serverAddressOf,
+  withCluster,
+} from "../../../tests/doctor/examined-cluster.ts";
+import { lessened, objectsIn, type Right } from "../../../tests/rights/deployed-rights.ts";
+import { type KubeClient, parseJson, StatusError } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
-import { type Cluster, type ClusterOptions, startCluster } from "../../lab/cluster.ts";
-import { GhostScene } from "../../lab/incidents/ghost-leader/play.ts";
-import { writeUpSettings } from "../../lab/incidents/ghost-leader/settings.ts";
-import { createService } from "../../lab/incidents/heartbeat-flap/late-nodes.ts";
-import type { Stage } from "../../lab/incidents/stage.ts";
-import { VirtualStages } from "../../lab/incidents/virtual-stage.ts";
-import { Ledger } from "../../lab/kubelet/ledger.ts";
+import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { createShop, releaseShop } from "../../lab/shop.ts";
-import { type Diagnosis, diagnose } from "../diagnose.ts";
-import { noFacts } from "../evidence/evidence.ts";
-import { emptySummary, readPath } from "../evidence/read-paths.ts";
-import type { TextFacts } from "../evidence/text-reader.ts";
-import { type ApiCost, examineCluster } from "./examine-cluster.ts";
-import { Gathered } from "./gathered.ts";
-import { LiveReader } from "./live-reader.ts";
-
-const minuteMs = 60_000;
-const savedIn = "/saved";
-
-interface Examined extends Diagnosis {
-  readonly offline: Diagnosis;
-  readonly problems: readonly string[];
-  readonly costs: readonly ApiCost[];
-}
-
-/** Knows nothing of the cluster but a client. */
-async function examine(
-  environment: Environment,
-  client: KubeClient,
-  forMs: number,
-): Promise<Examined> {
-  const { clock, timers, files } = environment;
-  const { signal } = new AbortController();
-  const facts = noFacts();
-  const reader = new LiveReader({ client, signal });
-  const save = async (path: string, text: string): Promise<void> => {
-    const file = `${savedIn}/${path}`;
-    await files.makeDirectory(file.slice(0, file.lastIndexOf("/")));
-    await files.append(file, text);
-  };
-  const costs: ApiCost[] = [];
-  await examineCluster({
-    reader,
-    gathered: new Gathered({ facts, cluster: "blue", save }),
-    clock,
-    timers,
-    signal,
-    forMs,
-    maxQps: 10,
-    onCost: (cost) => void costs.push(cost),
-    onProgress: () => undefined,
-  });
-  const read = noFacts();
-  await readPath({ files, facts: read, signal }, savedIn, emptySummary());
-  return { ...diagnosed(facts), offline: diagnosed(read), problems: reader.problems, costs };
-}
-
-function diagnosed(facts: TextFacts): Diagnosis {
-  return diagnose({ ...facts, metrics: [], journeys: undefined });
-}
-
-function named({ findings }: Diagnosis): readonly string[] {
-  return findings.map(({ rule, severity, confidence }) => `${severity} ${rule} (${confidence})`);
-}
-
-function onStage<Result>(play: (stage: Stage) => Promise<Result>): Promise<Result> {
-  return new VirtualStages({ seed: 1 }).open(play);
-}
-
-/** A cluster, its client, and some minutes to settle. */
-async function withCluster<Result>(
-  options: Partial<ClusterOptions>,
-  play: (cluster: Cluster, client: KubeClient, stage: Stage) => Promise<Result>,
-): Promise<Result> {
-  return onStage(async (stage) => {
-    const user = stage.environmentOf("user");
-    const cluster = await startCluster({
-      name: "blue",
-      environmentOf: (part) => stage.environmentOf(part),
-      hostOf: (part) => stage.hostOf(part),
-      podNetwork: stage.podNetwork,
-      ports: [6443],
-      nodes: 2,
-      ledger: new Ledger(user),
-      ...options,
-    });
-    const client = new HttpKubeClient({ ...user, cluster: cluster.access, userAgent: "doctor" });
-    try {
-      return await play(cluster, client, stage);
-    } finally {
-      await cluster.stop();
-    }
-  });
-}
-
-/** Endpoints list addresses, and a simulated machine has only a name. */
-const serverAddressOf = (_server: string, index: number): string => `10.0.0.${index + 1}`;
-
-test("a leader without a pod is named first, live and from what was saved", async () => {
-  const { seen, identity } = await onStage(async (stage) => {
-    const small = { nodes: 4, replicas: 2, ingresses: 3, electionTtlMs: 16_000 };
-    const scene = await GhostScene.open(stage, { ...writeUpSettings, ...small });
-    const holder = scene.locks.stock.record?.holder ?? "";
-    const leader = scene.stock.running().find(({ pod }) => pod.metadata.name === holder);
-    await scene.removeMachines(new Set([leader?.pod.nodeName ?? ""]));
-    await stage.sleep(minuteMs);
-    const examined = await examine(stage.environmentOf("operator"), scene.client, 30_000);
-    await scene.stop();
-    return { seen: examined, identity: holder };
-  });
-  expect(named(seen)[0]).toBe("critical ghost-leader (certain: two sources)");
-  expect(seen.findings[0]?.cause).toContain(identity);
-  expect(seen.findings[0]?.evidence.map(({ text }) => text)).toContainEqual(
-    expect.stringMatching(/^it was renewed \d+ times within /),
-  );
-  expect(named(seen.offline)).toEqual(named(seen));
-});
-
-test("API servers that replace each other are named first", async () => {
-  const options = { profile: "1.9", ports: [6443, 6443, 6443], serverAddressOf } as const;
-  const seen = await withCluster(options, async (_cluster, client, stage) => {
-    await stage.sleep(minuteMs);
-    return examine(stage.environmentOf("operator"), client, 30_000);
-  });
-  expect(named(seen)[0]).toMatch(/^critical apiserver-fight \(certain/);
-  expect(seen.findings[0]?.evidence.map(({ text }) => text)).toContainEqual(
-    expect.stringMatching(/one address at a time; it changed \d+ times within \d+ s/),
-  );
-  expect(named(seen.offline)).toEqual(named(seen));
-});
-
-test.each([
-  { place: "the status", profile: "1.9", gaps: "status" },
-  { place: "Leases", profile: "1.33", gaps: "lease" },
-] as const)("nodes with late heartbeats in $place are named first", async ({ profile, gaps }) => {
-  const late = { minMs: 20_000, maxMs: 70_000 };
-  const seen = await withCluster({ profile, nodes: 8 }, async (cluster, client, stage) => {
-    await createService(client, 8);
-    await stage.sleep(minuteMs);
-    for (const kubelet of cluster.kubelets) kubelet.setHeartbeatGaps({ [gaps]: late });
-    await stage.sleep(5 * minuteMs);
-    return examine(stage.environmentOf("operator"), client, 2 * minuteMs);
-  });
-  expect(named(seen)[0]).toMatch(/^critical late-heartbeats \(certain/);
-  expect(seen.findings[0]?.evidence.map(({ text }) => text)).toContainEqual(
-    expect.stringMatching(/^between two heartbeats of .* were up to /),
-  );
-  expect(named(seen.offline)).toEqual(named(seen));
-});
 
 test.each(["1.9", "1.17.13", "1.33"] as const)(
   "in a healthy and busy cluster of %s nothing is found above info",
@@ -162,14 +23,14 @@ test.each(["1.9", "1.17.13", "1.33"] as const)(
     const seen = await withCluster(options, async (_cluster, client, stage) => {
       await createShop(client);
       await stage.sleep(minuteMs);
-      const looking = examine(stage.environmentOf("operator"), client, minuteMs);
+      const looking = examine(stage.environmentOf("operator"), client, { forMs: minuteMs });
       for (let release = 1; release <= 4; release += 1) {
         await releaseShop(client, String(release));
         await stage.sleep(10_000);
       }
       return looking;
     });
-    expect(seen.findings.filter(({ severity }) => severity !== "info")).toEqual([]);
+    expect(aboveInfo(seen)).toEqual([]);
     expect(seen.problems).toEqual([]);
   },
 );
@@ -177,7 +38,9 @@ test.each(["1.9", "1.17.13", "1.33"] as const)(
 test("a refused kind is reported with its permission, and the others are read", async () => {
   const seen = await withCluster({}, async (_cluster, client, stage) => {
     await stage.sleep(minuteMs);
-    return examine(stage.environmentOf("operator"), refusing(client, /configmaps|\/log/), 10_000);
+    return examine(stage.environmentOf("operator"), refusing(client, /configmaps|\/log/), {
+      forMs: 10_000,
+    });
   });
   expect(seen.problems).toEqual([
     'configmaps: no permission. Grant "list" on configmaps; deploy/rbac/doctor.yaml has all permissions.',
@@ -222,11 +85,73 @@ test("it only reads, never Secrets, and keeps no data of ConfigMaps", async () =
       },
     };
     const environment = stage.environmentOf("operator");
-    await examine(environment, recorded, 5_000);
+    await examine(environment, recorded, { forMs: 5_000 });
     const body = await environment.files.read(`${savedIn}/objects/configmaps.json`);
     return Buffer.from(body ?? []).toString("utf8");
   });
   expect(files).toContain('"name": "lock"');
   expect(files).not.toContain("hidden-word");
-  expect(requests.filter((line) => !line.startsWith("GET ") || /secrets/i.test(line))).toEqual([]);
+  // A review of permissions is computed and not stored.
+  const isRead = (line: string): boolean =>
+    line.startsWith("GET ") || line.endsWith("/selfsubjectaccessreviews");
+  expect(requests.filter((line) => !isRead(line) || /secrets/i.test(line))).toEqual([]);
+});
+
+const account = "lockstep-doctor";
+
+/** The roles without a binding are bound where their comments say. */
+const bindings = ["logs", "metrics"].map((part) => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "RoleBinding",
+  metadata: { name: `${account}-${part}`, namespace: "kube-system" },
+  roleRef: {
+    apiGroup: "rbac.authorization.k8s.io",
+    kind: "ClusterRole",
+    name: `${account}-${part}`,
+  },
+  subjects: [{ kind: "ServiceAccount", name: account, namespace: "lockstep" }],
+}));
+
+function examineWithRights(without?: Right): Promise<Examined> {
+  const objects = [...objectsIn(["doctor"]).map((one) => lessened(one, without)), ...bindings];
+  return withCluster({ accessControl: true, objects }, async (cluster, client, stage) => {
+    await createShop(client);
+    await stage.sleep(minuteMs);
+    const answer = await client.request({
+      verb: "create",
+      method: "POST",
+      path: `/api/v1/namespaces/lockstep/serviceaccounts/${account}/token`,
+      body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+    });
+    const { status } = parseJson(answer) as { readonly status: { readonly token: string } };
+    const { server } = cluster.access;
+    const operator = stage.environmentOf("operator");
+    const access = fixedAccess({ name: "blue", server, token: status.token });
+    const limited = new HttpKubeClient({ ...operator, cluster: access, userAgent: "doctor" });
+    return examine(operator, limited, { forMs: 20_000 });
+  });
+}
+
+test("deploy/rbac/doctor.yaml has all permissions, and no more requests are sent than announced", async () => {
+  const { problems, facts, costs, requests } = await examineWithRights();
+  expect(problems).toEqual([]);
+  expect(facts.metrics.all.map(({ component }) => component)).toEqual([
+    "kube-apiserver",
+    "kube-controller-manager",
+  ]);
+  expect(facts.changes.evidence).toBeDefined();
+  expect(requests).toBeLessThanOrEqual(costs[0]?.total ?? 0);
+});
+
+test.each([
+  [
+    { role: account, resource: "pods", verb: "watch" },
+    "Missing permission: list/watch pods in blue. Effect: pod times are unknown; timing starts at the EndpointSlice, after the endpoint controller.",
+  ],
+  [
+    { role: `${account}-metrics`, resource: "pods/proxy", verb: "get" },
+    'pods/proxy: no permission. Grant "get" on pods/proxy; deploy/rbac/doctor.yaml has all permissions.',
+  ],
+])("without %j the report says so", async (without, problem) => {
+  expect((await examineWithRights(without)).problems).toEqual([problem]);
 });

@@ -1,20 +1,21 @@
 // Examines a live cluster: counts, lists, then samples for a while what only time shows, and reads the
 // logs of the control plane last, so that they have the same time in them. Everything goes to the
 // readers of saved files; causes do not know the difference.
-import { type Clock, elapsedMs } from "../../environment/clock.ts";
-import type { Timers } from "../../environment/timers.ts";
+import { elapsedMs } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
 import type { RawRecord } from "../../kube/kinds/fields.ts";
+import { ChangesWatch } from "./changes-watch.ts";
 import { type ComponentPod, componentPod } from "./component-pods.ts";
 import type { Gathered } from "./gathered.ts";
 import { isLock, type LiveKind, liveKinds, textIn, trimmed } from "./live-kinds.ts";
 import type { LiveReader } from "./live-reader.ts";
+import { MetricsReader } from "./metrics-reader.ts";
 import { Sampler } from "./sampler.ts";
 
-export interface LiveOptions {
+export interface LiveOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  readonly cluster: string;
   readonly reader: LiveReader;
   readonly gathered: Gathered;
-  readonly clock: Clock;
-  readonly timers: Timers;
   readonly signal: AbortSignal;
   /** How long it samples. */
   readonly forMs: number;
@@ -24,13 +25,20 @@ export interface LiveOptions {
   readonly onProgress: (step: string, detail: string) => void;
 }
 
+/** Numbers of requests; all are upper bounds as far as the numbers of objects are known. */
 export interface ApiCost {
   /** Objects by resource; undefined where the server does not report the number. */
   readonly objects: ReadonlyMap<string, number | undefined>;
-  readonly listRequests: number;
-  readonly logRequestsMax: number;
-  readonly requestsPerSample: number;
+  readonly lists: number;
+  /** To list the watched objects once more, and to check that the watches are up to date. */
+  readonly watches: number;
+  readonly perSample: number;
   readonly sampleEveryMs: number;
+  /** Metrics pages, both times. */
+  readonly metrics: number;
+  readonly logs: number;
+  /** All of them, with those that were sent to count the objects. */
+  readonly total: number;
 }
 
 /** Replicas of one program; more of them show the same. */
@@ -45,8 +53,28 @@ const repetitionsMax = 20;
 
 const pageObjects = 500;
 
-/** Returns the number of samples. Rejects only when the signal aborts. */
-export async function examineCluster(options: LiveOptions): Promise<number> {
+/** Endpoints stand for EndpointSlices, of which there are about as many. */
+const watchedResources = ["pods", "services", "endpoints"];
+
+export interface Examination {
+  readonly samples: number;
+  /** The signal ended it early; what was read until then counts. */
+  readonly isInterrupted: boolean;
+}
+
+/** Rejects only when what was read cannot be saved. */
+export async function examineCluster(options: LiveOptions): Promise<Examination> {
+  const progress = { samples: 0 };
+  try {
+    await examine(options, progress);
+    return { ...progress, isInterrupted: false };
+  } catch (error) {
+    if (!options.signal.aborted || error !== options.signal.reason) throw error;
+    return { ...progress, isInterrupted: true };
+  }
+}
+
+async function examine(options: LiveOptions, progress: { samples: number }): Promise<void> {
   const { reader, gathered, onProgress } = options;
   onProgress("counting objects", "");
   const version = await reader.object("version", "/version");
@@ -58,31 +86,45 @@ export async function examineCluster(options: LiveOptions): Promise<number> {
     const count = await reader.count(kind);
     if (reader.canList(kind)) counts.set(kind.resource, count);
   }
-  if (reader.answers === 0) return 0;
+  if (reader.answers === 0) return;
   const sampler = new Sampler({ ...options, nodes: counts.get("nodes") ?? 0 });
-  options.onCost(costOf(counts, sampler));
+  options.onCost(costOf(options, counts, sampler));
   const components = await readLists(options, sampler);
   for (const { program, namespace, name, flags } of components) {
     if (flags.length === 0) continue;
     await gathered.text(`flags/${namespace}/${program}/${name}.txt`, `${flags.join("\n")}\n`);
   }
-  const samples = await sampleFor(options, sampler);
+  const metrics = new MetricsReader(options, components);
+  onProgress("reading metrics", "");
+  await metrics.read();
+  await observe(options, sampler, progress);
+  await metrics.read();
   await readHolders(options, sampler);
+  await readStatuses(options);
   await readLogs(options, components);
-  return samples;
 }
 
-function costOf(counts: ReadonlyMap<string, number | undefined>, sampler: Sampler): ApiCost {
-  const pages = [...counts.values()].map((count) =>
-    Math.max(1, Math.ceil((count ?? 1) / pageObjects)),
-  );
-  return {
-    objects: counts,
-    listRequests: pages.reduce((sum, count) => sum + count, 0),
-    logRequestsMax: podsOfProgramMax * programs,
-    requestsPerSample: sampler.requestsPerSample,
-    sampleEveryMs: sampler.everyMs,
-  };
+function costOf(
+  { reader, forMs }: LiveOptions,
+  counts: ReadonlyMap<string, number | undefined>,
+  sampler: Sampler,
+): ApiCost {
+  const pages = (resource: string): number =>
+    counts.has(resource) ? Math.max(1, Math.ceil((counts.get(resource) ?? 1) / pageObjects)) : 0;
+  const sum = (resources: Iterable<string>): number =>
+    [...resources].reduce((total, resource) => total + pages(resource), 0);
+  const lists = sum(counts.keys());
+  const minutes = Math.ceil(forMs / 60_000);
+  const watches =
+    ChangesWatch.startRequests + sum(watchedResources) + minutes * ChangesWatch.requestsPerMinute;
+  const { perSampleMax: perSample, everyMs: sampleEveryMs } = sampler;
+  const samples = Math.max(1, Math.floor(forMs / sampleEveryMs) + 1);
+  const metrics = 2 + 3 * podsOfProgramMax;
+  const logs = podsOfProgramMax * programs;
+  // Statuses of Ingresses and holders of locks are read once more at the end.
+  const last = pages("ingresses") + sampler.locksMax;
+  const total = reader.requests + lists + watches + samples * perSample + metrics + logs + last;
+  return { objects: counts, lists, watches, perSample, sampleEveryMs, metrics, logs, total };
 }
 
 /** Returns the pods of the control plane. */
@@ -133,18 +175,43 @@ function nodeEventLines(event: RawRecord): readonly string[] {
   return Array.from({ length: times }, () => line);
 }
 
+/** Samples and watches side by side. */
+async function observe(
+  options: LiveOptions,
+  sampler: Sampler,
+  progress: { samples: number },
+): Promise<void> {
+  const { reader, gathered } = options;
+  const source = gathered.recordingSource;
+  const changes = new ChangesWatch({ ...options, client: reader.client, source });
+  changes.start();
+  try {
+    await sampleFor(options, sampler, async () => {
+      progress.samples += 1;
+      await gathered.recording(changes.takeLines());
+    });
+  } finally {
+    const { evidence, problems } = await changes.stop();
+    gathered.facts.changes.add(evidence);
+    for (const problem of problems) reader.noteProblem(problem);
+    await gathered.recording(changes.takeLines());
+  }
+}
+
 async function sampleFor(
   { timers, clock, signal, forMs, onProgress, gathered }: LiveOptions,
   sampler: Sampler,
-): Promise<number> {
+  onSample: () => Promise<void>,
+): Promise<void> {
   const startedAt = clock.monotonicMs();
-  for (let samples = 1; ; samples += 1) {
+  for (;;) {
     const beganAt = clock.monotonicMs();
     await gathered.object("observed.json", { ...(await sampler.sample()) });
+    await onSample();
     const passedMs = elapsedMs(startedAt, clock.monotonicMs());
-    if (passedMs + sampler.everyMs > forMs) return samples;
+    if (passedMs + sampler.everyMs > forMs) return;
     const left = `${Math.ceil((forMs - passedMs) / 1000)} s left`;
-    onProgress("observing heartbeats, leader locks and kubernetes endpoints", left);
+    onProgress("observing changes, heartbeats, leader locks and kubernetes endpoints", left);
     const tookMs = elapsedMs(beganAt, clock.monotonicMs());
     await timers.sleep(Math.max(0, sampler.everyMs - tookMs), signal);
   }
@@ -159,6 +226,18 @@ async function readHolders({ reader, gathered }: LiveOptions, sampler: Sampler):
     const names = [namespace, holder].map(encodeURIComponent);
     const pod = await reader.object("pods", `/api/v1/namespaces/${names[0]}/pods/${names[1]}`);
     if (pod !== undefined) await gathered.object("objects/holders.json", trimmed(kind, pod));
+  }
+}
+
+/** A status that is empty at both ends of the observation is not just being written. */
+async function readStatuses({ reader, gathered }: LiveOptions): Promise<void> {
+  const kind = liveKinds.find((one) => one.kind === "Ingress");
+  const { ingresses } = gathered.facts.objects;
+  if (kind === undefined || ![...ingresses.values()].some(({ addresses }) => addresses === 0))
+    return;
+  for await (const page of reader.pages(kind)) {
+    const items = page.map((object) => trimmed(kind, object));
+    await gathered.object(`objects/${kind.resource}.later.json`, { kind: "IngressList", items });
   }
 }
 

@@ -1,15 +1,19 @@
 // Takes what is read from a live cluster, as pieces of named texts. Each piece goes to the readers that
 // saved files go to, and to a folder if one is given. So the doctor finds the same in that folder.
 import type { RawRecord } from "../../kube/kinds/fields.ts";
-import { type TextFacts, TextReader } from "../evidence/text-reader.ts";
+import type { Facts } from "../evidence/evidence.ts";
+import { metricsTimeLine } from "../evidence/metrics-facts.ts";
+import { TextReader } from "../evidence/text-reader.ts";
 
 export interface GatheredOptions {
-  readonly facts: TextFacts;
+  readonly facts: Facts;
   /** How evidence names the cluster. */
   readonly cluster: string;
   /** Appends to a file of the cluster's folder: `objects/pods.json`. */
   readonly save?: ((path: string, text: string) => Promise<void>) | undefined;
 }
+
+const recordingPath = "changes.recording";
 
 export class Gathered {
   readonly #options: GatheredOptions;
@@ -19,7 +23,7 @@ export class Gathered {
     this.#options = options;
   }
 
-  get facts(): TextFacts {
+  get facts(): Facts {
     return this.#options.facts;
   }
 
@@ -40,6 +44,31 @@ export class Gathered {
     reader.end();
     this.lines += lines.length;
     if (save !== undefined) await save(path, text.endsWith("\n") ? text : `${text}\n`);
+  }
+
+  /** A page of a program in a pod, `kube-controller-manager/POD`; they are numbered from 1. */
+  async metrics(
+    program: string,
+    page: { readonly number: number; readonly atMs: number; readonly text: string },
+  ): Promise<void> {
+    const { facts, save } = this.#options;
+    const { number, atMs, text } = page;
+    const path = `metrics/${program}`;
+    const [component = ""] = program.split("/");
+    facts.metrics.add({ component, process: this.#sourceOf(path), atMs, text });
+    if (save !== undefined)
+      await save(`${path}-${number}.txt`, `${metricsTimeLine(atMs)}\n${text}`);
+  }
+
+  /** Further lines of the recording of changes. */
+  async recording(lines: readonly string[]): Promise<void> {
+    const { save } = this.#options;
+    if (save !== undefined && lines.length > 0) await save(recordingPath, `${lines.join("\n")}\n`);
+  }
+
+  /** How evidence names the recording. */
+  get recordingSource(): string {
+    return this.#sourceOf(recordingPath);
   }
 
   #sourceOf(path: string): string {

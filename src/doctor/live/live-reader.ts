@@ -31,17 +31,37 @@ export class LiveReader {
   /** Where each kind is, once it answered. */
   readonly #roots = new Map<string, string>();
   readonly #problems = new Map<string, string>();
+  /** The same client, for the watches: their requests are counted too. */
+  readonly client: KubeClient;
   requests = 0;
+  /** Watches that were opened. */
+  watches = 0;
   /** Reads that had a result. */
   answers = 0;
 
   constructor(options: LiveReaderOptions) {
     this.#options = options;
+    const { client } = options;
+    this.client = {
+      request: (request) => {
+        this.requests += 1;
+        return client.request(request);
+      },
+      stream: (request) => {
+        this.watches += 1;
+        return client.stream(request);
+      },
+    };
   }
 
   /** What could not be examined, each as a sentence. */
   get problems(): readonly string[] {
     return [...this.#problems.values()];
+  }
+
+  /** Found by another reader, which uses the same client. */
+  noteProblem(sentence: string): void {
+    this.#problems.set(sentence, sentence);
   }
 
   /** Known once the kind was counted. */
@@ -97,6 +117,22 @@ export class LiveReader {
     return body === "absent" ? undefined : body?.toString("utf8");
   }
 
+  /** The first path that answers, with its text; the problem of the last one otherwise. */
+  async firstText(
+    resource: string,
+    paths: readonly string[],
+  ): Promise<{ readonly path: string; readonly text: string } | undefined> {
+    const key = `get ${resource}`;
+    const before = this.#problems.get(key);
+    for (const path of paths) {
+      const text = await this.text(resource, path);
+      if (text === undefined) continue;
+      if (before === undefined) this.#problems.delete(key);
+      return { path, text };
+    }
+    return undefined;
+  }
+
   async #page(
     { resource }: LiveKind,
     root: string,
@@ -110,11 +146,10 @@ export class LiveReader {
   }
 
   async #read(read: Read): Promise<Buffer | "absent" | undefined> {
-    const { client, signal } = this.#options;
+    const { signal } = this.#options;
     const { verb, resource, path } = read;
-    this.requests += 1;
     try {
-      const answer = await client.request({ verb, method: "GET", path, deadlineMs, signal });
+      const answer = await this.client.request({ verb, method: "GET", path, deadlineMs, signal });
       this.answers += 1;
       return answer.body;
     } catch (error) {

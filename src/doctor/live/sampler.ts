@@ -22,7 +22,7 @@ const everyMinMs = 2_000;
 const msPerNode = 4;
 
 /** Locks on ConfigMaps and Endpoints are read one by one. */
-const locksMax = 10;
+const locksMax = 5;
 
 /** The share of the rate that samples take. */
 const usedShare = 0.8;
@@ -52,14 +52,24 @@ export class Sampler {
     this.#options = options;
   }
 
-  get requestsPerSample(): number {
+  /** Before the lists it is unknown how many locks there are. */
+  get perSampleMax(): number {
+    return this.#perSample(locksMax);
+  }
+
+  /** Of all kinds. */
+  get locksMax(): number {
+    return 2 * locksMax;
+  }
+
+  #perSample(locks: number): number {
     const pages = Math.max(1, Math.ceil(this.#options.nodes / pageObjects));
-    return 1 + 2 * pages + this.#annotated.length;
+    return 1 + 2 * pages + locks;
   }
 
   get everyMs(): number {
     const { maxQps, nodes } = this.#options;
-    const byRate = (this.requestsPerSample * 1000) / (maxQps * usedShare);
+    const byRate = (this.#perSample(locksMax) * 1000) / (maxQps * usedShare);
     return Math.ceil(Math.max(everyMinMs, nodes * msPerNode, byRate));
   }
 

@@ -7,7 +7,12 @@ import type { Evidence, JourneyEvidence, MetricsEvidence } from "../evidence/evi
 import { type LimiterWindow, limiterWindow } from "../evidence/limiter-window.ts";
 import { MetricsWindow } from "../evidence/metrics-window.ts";
 import { type PublishedLag, publishedLag } from "../evidence/published-lag.ts";
-import { type QueueWindow, queueWindow } from "../evidence/queue-window.ts";
+import {
+  endpointQueues,
+  type QueueWindow,
+  queueDelayMs,
+  queueWindow,
+} from "../evidence/queue-window.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
 import type { Severity } from "../finding.ts";
 import { counted } from "../report/counted.ts";
@@ -30,7 +35,7 @@ const criticalMs = 10_000;
 /** A limit that explains at least half of the time is the binding one. */
 const binding = 0.5;
 
-const endpointQueues = ["endpoint", "endpoint_slice", "endpoint_slice_mirroring"];
+const directions = ["leave", "join"] as const;
 
 /** A sign with how late changes are by it. */
 interface LateSign extends Sign {
@@ -44,7 +49,7 @@ export const clientThrottling: Cause = {
     "API server. Endpoint changes are published later than they could be, by seconds to " +
     "minutes.",
   hop: "published",
-  explains: ["dead-endpoints", "no-endpoints"],
+  explains: ["endpoint-backlog", "per-sync-get", "dead-endpoints", "no-endpoints"],
 
   signs(evidence) {
     const causes = [...logSign(evidence), ...evidence.metrics.flatMap(limiterSign)];
@@ -57,8 +62,9 @@ export const clientThrottling: Cause = {
       ...evidence.metrics.flatMap(limiterSign),
       ...journeySigns(evidence),
     ];
+    const delayMs = Math.max(...signs.map((sign) => sign.delayMs));
     return {
-      severity: severityOf(Math.max(...signs.map(({ delayMs }) => delayMs))),
+      severity: isOver(evidence) ? "info" : severityOf(delayMs),
       cause:
         `${component}'s own request limit holds back endpoint changes: its workers wait for the ` +
         "client's rate limit, not for the API server.",
@@ -78,6 +84,19 @@ export const clientThrottling: Cause = {
 function severityOf(delayMs: number): Severity {
   if (delayMs >= criticalMs) return "critical";
   return delayMs >= lateMs ? "warning" : "info";
+}
+
+/**
+ * Only the log shows it, its last line is older than the observation, and the observed changes were
+ * published in time: so it was, after a start for example, and is no longer.
+ */
+function isOver(evidence: Evidence): boolean {
+  const { journeys, signs, metrics } = evidence;
+  if (journeys?.beganAtMs === undefined) return false;
+  const isPast = signs.get("endpoints-throttled")?.isBefore(journeys.beganAtMs) ?? false;
+  if (!isPast || metrics.some((one) => limiterSign(one).length > 0)) return false;
+  const lags = directions.flatMap((direction) => publishedLag(journeys, direction) ?? []);
+  return lags.length > 0 && lags.every(({ maxMs }) => maxMs < lateMs);
 }
 
 function logSign({ signs }: Evidence): readonly LateSign[] {
@@ -128,11 +147,6 @@ function isLimitBinding(limiter: LimiterWindow, queue: QueueWindow): boolean {
   return !isServerSlow && limiter.waitSeconds >= binding * queue.workSeconds;
 }
 
-/** Those that were taken say how long they had waited; those behind will wait for the whole queue. */
-function queueDelayMs({ depth, rate, meanQueueSeconds }: QueueWindow): number {
-  return Math.max(meanQueueSeconds, depth / rate) * 1000;
-}
-
 function limiterText(limiter: LimiterWindow, queue: QueueWindow): string {
   const busy = queue.meanWorkSeconds * queue.rate;
   const work = durationText(queue.meanWorkSeconds * 1000);
@@ -145,10 +159,11 @@ function limiterText(limiter: LimiterWindow, queue: QueueWindow): string {
     ? `a request waits ${wait} for the client's limit${server}`
     : `a sync takes ${work}${server}: ${wait} of it are a wait inside the client, which this ` +
       "version does not measure";
-  return (
-    `${waiting}; ${figure(busy)} workers are busy at ${figure(queue.rate)} syncs/s of ${work} each ` +
-    `(${limiter.metric}, ${queue.metrics.work})`
-  );
+  // Pages without a time have no rate.
+  const workers = Number.isNaN(queue.rate)
+    ? ""
+    : `; ${figure(busy)} workers are busy at ${figure(queue.rate)} syncs/s of ${work} each`;
+  return `${waiting}${workers} (${limiter.metric}, ${queue.metrics.work})`;
 }
 
 function queueText(queue: QueueWindow): string {
@@ -165,7 +180,7 @@ function journeySigns({ journeys }: Evidence): readonly LateSign[] {
 
 /** Changes agree only if lateness is the rule among them: one late change has many causes. */
 function journeySign(evidence: JourneyEvidence): readonly LateSign[] {
-  return (["leave", "join"] as const).flatMap((direction) => {
+  return directions.flatMap((direction) => {
     const lag = publishedLag(evidence, direction);
     if (lag === undefined || lag.medianMs < lateMs) return [];
     const lines = [{ text: lagText(lag), source: evidence.source }];

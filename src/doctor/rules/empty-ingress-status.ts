@@ -43,8 +43,11 @@ export const emptyIngressStatus: Cause = {
     ];
   },
 
-  conclude: () => ({
-    severity: "warning",
+  // A new leader needs a minute: until then the status that the old one removed is empty.
+  conclude: ({ objects }) => ({
+    severity: [...objects.observed.locks.values()].some(({ changes }) => changes > 0)
+      ? "info"
+      : "warning",
     cause:
       "The ingress controller does not write the status of Ingresses. Traffic does not depend on it.",
     fix: {

@@ -32,6 +32,7 @@ export const ghostLeader: Cause = {
       ...records(evidence, found),
       ...elections(evidence, found),
       ...machines(evidence, found),
+      ...renewals(evidence, found),
     ];
   },
 
@@ -81,22 +82,26 @@ function ghosts({ objects, signs }: Evidence): readonly Ghost[] {
       })),
     );
   const elected = signs.get("leader-elected")?.topSubjects(20) ?? [];
+  // A log also names earlier leaders. A lock that a pod of the same kind holds now settles it.
+  const isSettled = (namespace: string, pod: string): boolean =>
+    [...objects.leaders, ...objects.observed.locks.values()].some(({ holder }) => {
+      const key = `${namespace}/${podOf(holder)}`;
+      return objects.pods.has(key) && isSibling(key, namespace, pod);
+    });
   const fromLogs = elected.flatMap((holder) =>
-    absentFrom("", podOf(holder)).map((namespace) => ({
-      holder: podOf(holder),
-      namespace,
-      lock: undefined,
-    })),
+    absentFrom("", podOf(holder))
+      .filter((namespace) => !isSettled(namespace, podOf(holder)))
+      .map((namespace) => ({ holder: podOf(holder), namespace, lock: undefined })),
   );
   return [...fromRecords, ...fromLogs];
 }
 
-/** It was observed for longer than its duration, and the holder did not renew it. */
+/** It was observed that the holder does not renew it any more, or that another one has it now. */
 function isExpired(record: LeaderRecord, { locks }: Observations): boolean {
-  const { lock, durationSeconds = defaultDurationSeconds } = record;
+  const { lock, holder, durationSeconds = defaultDurationSeconds } = record;
   const seen = locks.get(lock);
   if (seen === undefined) return false;
-  return seen.renewals === 0 && seen.observedMs > durationSeconds * 1000;
+  return seen.holder !== holder || seen.unrenewedMs > durationSeconds * 1000;
 }
 
 /** A pod of the same DaemonSet or Deployment, also of another revision of it. */
@@ -154,6 +159,20 @@ function machines({ objects }: Evidence, found: readonly Ghost[]): readonly Sign
         { weight: "support", source: "objects", lines: [{ text, source: placeText(place) }] },
       ];
     }
+  }
+  return [];
+}
+
+/** The audit log names the address that the lock is renewed from. */
+function renewals({ objects }: Evidence, found: readonly Ghost[]): readonly Sign[] {
+  for (const { lock } of found) {
+    const writes = objects.audit.locks.get(lock ?? "");
+    const [address, count] = [...(writes?.addresses ?? [])].sort(([, a], [, b]) => b - a)[0] ?? [];
+    if (writes === undefined || address === undefined || count === undefined) continue;
+    const text = `${writes.lock} was renewed ${counted(count, "time")} from ${address}: the ghost runs there`;
+    return [
+      { weight: "support", source: "logs", lines: [{ text, source: placeText(writes.place) }] },
+    ];
   }
   return [];
 }

@@ -5,9 +5,12 @@
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import { publishedLag } from "../evidence/published-lag.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
+import { lateQueues } from "./endpoint-backlog.ts";
+import { idleWriters } from "./no-op-writes.ts";
 
 /** First patch release with the correction (PR 94112); 1.16 was never corrected. */
 const fixedPatch: Readonly<Record<number, number>> = {
@@ -25,6 +28,13 @@ const writesMin = 200;
 /** A rollout writes the same services again and again. */
 const onceEach = 0.8;
 
+/** With and without service accounts of their own. */
+const controllers =
+  /^system:(?:serviceaccount:kube-system:endpoint-controller|kube-controller-manager)$/;
+
+/** Quiet controllers publish within milliseconds. */
+const lateMs = 1_000;
+
 const defaults = { qps: 20, burst: 30 } as const;
 
 export const headlessRewrites: Cause = {
@@ -34,13 +44,13 @@ export const headlessRewrites: Cause = {
     "service at each resync, although nothing changed. Real changes wait behind these " +
     "writes.",
   hop: "published",
-  explains: ["client-throttling", "dead-endpoints"],
+  explains: ["client-throttling", "endpoint-backlog", "no-op-writes", "dead-endpoints"],
 
   signs(evidence) {
     const affected = versionSign(evidence);
     // A corrected version rules it out; no version leaves it open.
     if (affected?.weight === "against") return [affected];
-    const seen = [...labels(evidence), ...writes(evidence)];
+    const seen = [...labels(evidence), ...writes(evidence), ...audited(evidence)];
     return affected === undefined || seen.length === 0 ? seen : [affected, ...seen];
   },
 
@@ -53,14 +63,15 @@ export const headlessRewrites: Cause = {
       services === 0
         ? ""
         : ` With ${services} headless services and ${qps} requests/s one resync takes ${durationText(drainMs)}.`;
+    const isActive = isUnderWay(evidence);
+    const cause = isActive
+      ? "Each informer resync (every 12 to 24 h) rewrites the Endpoints of every headless service " +
+        `although nothing changed, and real changes wait behind these writes.${drain}`
+      : "The next informer resync will rewrite the Endpoints of every headless service although nothing " +
+        `changed, ${nextText(evidence)}; real changes will wait behind these writes.${drain}`;
     return {
-      severity:
-        services > writesMin || evidence.signs.get("endpoints-written") !== undefined
-          ? "critical"
-          : "warning",
-      cause:
-        "Each informer resync (every 12 to 24 h) rewrites the Endpoints of every headless service " +
-        `although nothing changed, and real changes wait behind these writes.${drain}`,
+      severity: isActive ? "critical" : "warning",
+      cause,
       fix: {
         component: "kube-controller-manager",
         change: "upgrade to 1.17.13, 1.18.10, 1.19.3, 1.20.0 or newer",
@@ -76,6 +87,34 @@ export const headlessRewrites: Cause = {
     };
   },
 };
+
+/** Whether the effect was seen; otherwise it is still to come. */
+function isUnderWay(evidence: Evidence): boolean {
+  return (
+    evidence.signs.get("endpoints-written") !== undefined ||
+    evidence.signs.get("endpoints-throttled") !== undefined ||
+    audited(evidence).length > 0 ||
+    lateQueues(evidence).length > 0 ||
+    isPublishedLate(evidence)
+  );
+}
+
+function isPublishedLate({ journeys }: Evidence): boolean {
+  if (journeys === undefined) return false;
+  return (["leave", "join"] as const).some(
+    (direction) => (publishedLag(journeys, direction)?.medianMs ?? 0) >= lateMs,
+  );
+}
+
+/** The controller manager draws its period when it starts: 12 h, times 1 to 2. */
+function nextText({ signs }: Evidence): string {
+  const started = signs.get("controller-started")?.timesMs.at(-1);
+  if (started === undefined) return "12 to 24 h after the start of the controller manager";
+  const [from, to] = [12, 24].map((hours) =>
+    new Date(started + hours * 3_600_000).toISOString().slice(5, 16).replace("T", " "),
+  );
+  return `between ${from} and ${to} on the clock of the log`;
+}
 
 function versionSign({ settings }: Evidence): Sign | undefined {
   const version = settings.version;
@@ -121,6 +160,19 @@ function writes(evidence: Evidence): readonly Sign[] {
   const isOnceEach = group.subjects.size > onceEach * group.count;
   const isProof = isOnceEach && versionSign(evidence)?.weight === "support";
   return [{ weight: isProof ? "proof" : "support", source: "logs", lines: [group.evidence(text)] }];
+}
+
+/** The controller's own writes in the audit log, which changed nothing. */
+function audited(evidence: Evidence): readonly Sign[] {
+  const writer = idleWriters(evidence).find(
+    ({ user, resources }) => controllers.test(user) && resources.has("endpoints"),
+  );
+  if (writer === undefined) return [];
+  const { noOps, noOpObjects, user, place } = writer;
+  const text = `${noOps} writes of ${noOpObjects.size} Endpoints by ${user} changed nothing`;
+  const lines = [{ text, source: placeText(place) }];
+  const isProof = versionSign(evidence)?.weight === "support";
+  return [{ weight: isProof ? "proof" : "support", source: "logs", lines }];
 }
 
 function headlessCount({ objects, signs }: Evidence): number {

@@ -2,6 +2,7 @@
 // all pods of the node as not ready, so their endpoints leave, and come back seconds later.
 
 import { durationText } from "../../environment/duration-text.ts";
+import { parseGoDuration } from "../../environment/go-duration.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { Heartbeats } from "../evidence/observations.ts";
@@ -73,18 +74,21 @@ export const lateHeartbeats: Cause = {
 };
 
 function currentGraceMs({ settings }: Evidence): number {
-  const flag = /^(\d+)s$/.exec(settings.flag("node-monitor-grace-period")?.value ?? "")?.[1];
-  if (flag !== undefined) return Number(flag) * 1000;
+  const flag = settings.flag("node-monitor-grace-period")?.value;
+  const givenMs = flag === undefined ? undefined : parseGoDuration(flag);
+  if (givenMs !== undefined) return givenMs;
   const version = settings.version?.value;
   const isNew = version !== undefined && versionParts(version).minor >= longerGraceMinor;
   return isNew ? graceMs.since : graceMs.before;
 }
 
-function silentNodes({ signs }: Evidence): readonly Sign[] {
+function silentNodes(evidence: Evidence): readonly Sign[] {
+  const { signs } = evidence;
   const silent = signs.get("node-silent");
   const marked = signs.get("node-not-ready");
   const longestMs = silent?.longest?.ms ?? 0;
   if (silent === undefined || longestMs > lateMaxMs) return [];
+  if ([...silent.subjects.keys()].every((node) => isSteady(evidence, node))) return [];
   const nodes =
     silent.subjects.size === 1
       ? `node ${silent.topSubjects(1)[0]}`
@@ -99,11 +103,23 @@ function silentNodes({ signs }: Evidence): readonly Sign[] {
   return [{ weight: "proof", source: "logs", lines }];
 }
 
+/** One long gap is a restart of the node, and the other heartbeats came in time. */
+function isOnTime({ count, longGaps }: Heartbeats): boolean {
+  return count > longGaps && longGaps <= 1;
+}
+
+/** It was late once, and its heartbeats that were observed came in time. */
+function isSteady({ objects }: Evidence, node: string): boolean {
+  const beats = objects.observed.heartbeats.get(node);
+  return beats !== undefined && beats.count > 0 && isOnTime(beats);
+}
+
 /** Nodes whose heartbeats came again after the grace period; the latest first. */
 function lateNodes(evidence: Evidence): readonly Heartbeats[] {
   const graceMs = currentGraceMs(evidence);
   return [...evidence.objects.observed.heartbeats.values()]
     .filter(({ longestGapMs }) => longestGapMs > graceMs && longestGapMs <= lateMaxMs)
+    .filter((beats) => !isOnTime(beats))
     .sort((a, b) => b.longestGapMs - a.longestGapMs);
 }
 

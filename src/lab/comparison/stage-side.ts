@@ -203,7 +203,7 @@ async function liveProxy({ stage, name, hops }: ReplicaOptions): Promise<StagePr
       network: environment.network,
       socketPath,
       service: decisionKey,
-      onTold: (addresses) => hops.routed(name, addresses),
+      onAddresses: (addresses) => hops.routed(name, addresses),
     }),
     address: `${host}:${httpPort}`,
     logs: { tries: log, operator: log },

@@ -47,7 +47,7 @@ export async function startStockReplica(options: StockReplicaOptions): Promise<S
   return { address: plane.address, stop: () => controller.stop() };
 }
 
-/** What a stock proxy routes the shop's requests to. */
+/** The endpoints of the shop in a stock proxy. */
 export function shopEndpoints(backends: readonly StockBackend[]): StockBackend["endpoints"] {
   return backends.find(({ name }) => name === stockBackend)?.endpoints ?? [];
 }

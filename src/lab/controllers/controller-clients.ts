@@ -13,7 +13,7 @@ export interface ControllerClientsOptions extends Pick<Environment, "clock" | "t
   readonly clientFor: (userAgent: string) => KubeClient;
   /** `https://host:port`, for log lines and metrics. */
   readonly server: string;
-  /** What every user agent begins with. */
+  /** The start of every user agent. */
   readonly program: string;
   readonly limit: ClientLimit;
   readonly onThrottled: (request: ThrottledRequest) => void;

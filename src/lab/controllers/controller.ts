@@ -1,6 +1,6 @@
-// What every controller has: the shared watches, a client of its own, a queue of keys and workers.
-// A controller registers its handlers in the same turn in which it is called, before anything is
-// started, and works once all watches are complete.
+// The common parts of every controller: the shared watches, its own client, a queue of keys and
+// workers. A controller registers its handlers in the turn in which it is called, before anything
+// is started, and works once all watches are complete.
 import type { Registry } from "prom-client";
 import { type Klog, structured } from "../../components/klog.ts";
 import type { Environment } from "../../environment/environment.ts";
@@ -38,11 +38,11 @@ export interface ControllerLoop {
   readonly failure: FailureWords | FailureLines;
 }
 
-/** What a controller logs of a key that failed, when only the form differs by version. */
+/** The log line of a failed key, when only the form differs by version. */
 export interface FailureWords {
   /** `endpoints_controller.go:340`. */
   readonly source: string;
-  /** What the key is called. */
+  /** The name of the key in the line. */
   readonly key: string;
   readonly retrying: string;
   readonly dropped: string;
@@ -50,7 +50,7 @@ export interface FailureWords {
   readonly verbosity: number;
 }
 
-/** What every controller of Kubernetes allows a key before it is dropped. */
+/** Retries of a key before it is dropped, in every controller of Kubernetes. */
 export const defaultMaxRetries = 15;
 
 export function controllerQueue(

@@ -24,7 +24,7 @@ interface EventRecorderOptions
   > {
   /** `node-controller`. */
   readonly component: string;
-  /** What structured lines name as their logger; lines are sentences of every version if absent. */
+  /** The logger name in structured lines; without it lines are sentences, in every version. */
   readonly logger?: string;
   readonly signal: AbortSignal;
 }
@@ -45,7 +45,7 @@ export interface EventText {
   readonly message: string;
 }
 
-/** What client-go makes of an object that it has whole: tools/reference/ref.go GetReference. */
+/** The reference that client-go makes of a whole object: tools/reference/ref.go GetReference. */
 export function referenceTo(
   kind: string,
   apiVersion: string,
@@ -106,9 +106,9 @@ export class EventRecorder {
   }
 
   /** False when the server does not have it: it forgets events after an hour. */
-  async #raise(object: InvolvedObject, told: Observation, at: WallMs): Promise<boolean> {
+  async #raise(object: InvolvedObject, observation: Observation, at: WallMs): Promise<boolean> {
     const { client, signal } = this.#options;
-    const { name, count, message } = told;
+    const { name, count, message } = observation;
     try {
       await client.request({
         verb: "patch",

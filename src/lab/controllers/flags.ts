@@ -47,7 +47,7 @@ export interface ControllerFlags {
   readonly v: number;
 }
 
-/** What the lock of the leader election is written on. */
+/** The kind of object that holds the lock of the leader election. */
 export type ResourceLock = (typeof locks)[number];
 
 const locks = ["endpoints", "endpointsleases", "leases"] as const;

@@ -36,7 +36,7 @@ interface CollectedKind {
   readonly ownedBy: (uid: string) => Iterable<Owned>;
 }
 
-/** What is to be deleted, unless an owner is left. */
+/** An object to delete, unless an owner is left. */
 interface Item {
   readonly place: ResourcePlace;
   readonly object: Owned;

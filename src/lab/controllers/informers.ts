@@ -29,7 +29,7 @@ export interface InformersOptions extends Pick<Environment, "clock" | "timers" |
   readonly resyncMs: number;
 }
 
-/** What all informers can do, whatever they watch. */
+/** Methods that every informer has, for any kind. */
 type AnyInformer = Pick<Informer<Projected, never>, "start" | "waitForSync" | "stop">;
 
 /** Where kubelets renew the Leases of their nodes. */

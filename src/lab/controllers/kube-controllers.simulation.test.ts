@@ -37,8 +37,8 @@ const calmMs = 1_100_000;
 const quietMs = 100_000;
 
 /**
- * What a new process writes of itself: its pod, in the place of the old one, and that it runs; and
- * of each of the three nodes an event that it has found it.
+ * Writes of a new process: its pod in place of the old one, the status of this pod, and an event for
+ * each of the three nodes that it has found.
  */
 const writesOfStart = 3 + 3;
 
@@ -163,7 +163,9 @@ function selected({ selector = {} }: Service, pods: readonly OwnedPod[]): readon
   );
 }
 
-/** What the slices of a service hold, by their ports; one without endpoints must stand alone. */
+/**
+ * The content of the slices of a service, by ports; a slice without endpoints must be the only one.
+ */
 function contentsOf(allSlices: readonly KubeObject[], service: Service): object {
   const own = allSlices.filter((slice) => serviceNameOf(slice) === service.metadata.name);
   const contents: Record<string, string[]> = {};

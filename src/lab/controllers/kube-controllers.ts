@@ -39,7 +39,7 @@ interface ControllerManagerOptions {
   readonly controllers?: readonly ControllerName[];
   /** Given where access is controlled: who looks after accounts and roles then. */
   readonly accounts?: AccountOptions | undefined;
-  /** What the resync period is stretched by, from 1 to 2; drawn by each run unless given. */
+  /** The resync period is multiplied by this, from 1 to 2; each run draws it unless given. */
   readonly resyncFactor?: number | undefined;
   /** Where the process logs; it outlives the run. */
   readonly klog: Klog;
@@ -163,7 +163,7 @@ async function runAll(
   const failures: unknown[] = [];
   const ended = running.map((run) =>
     run.catch((error: unknown) => {
-      // What fails after the abort fails because of it.
+      // An error after the abort is caused by it.
       if (!signal.aborted) failures.push(error);
       stop.abort(error);
     }),

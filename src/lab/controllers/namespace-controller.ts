@@ -22,7 +22,7 @@ export interface NamespaceControllerOptions
   readonly queue: Workqueue;
 }
 
-/** What the API server puts on every namespace, and only this controller takes away. */
+/** The API server adds it to every namespace, and only this controller removes it. */
 const finalizer = "kubernetes";
 
 const workers = 2;

@@ -55,7 +55,7 @@ export interface StartedControllersOptions {
 
 type Run = (signal: AbortSignal) => Promise<void>;
 
-/** What ends when each controller has ended, all of them started in this turn. */
+/** Starts all controllers in this turn; the result ends when each of them has ended. */
 export function startControllers(
   options: StartedControllersOptions,
   signal: AbortSignal,

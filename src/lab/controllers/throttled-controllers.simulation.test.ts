@@ -51,7 +51,7 @@ describe.runIf(isThorough(process.env))(
 interface Measured {
   /** From the DELETE of a pod to the version of the Endpoints without it. */
   readonly lagsMs: readonly number[];
-  /** What the log lines say of single requests, while the lags were measured. */
+  /** The waits of single requests in the log, while the lags were measured. */
   readonly waitsMs: readonly number[];
   readonly requestsPerSecond: number;
 }

@@ -63,7 +63,7 @@ export const wholeClusterRoles = wholeKind({
   namespaced: false,
 });
 
-/** What is to be different in the next version; the parts not named stay. */
+/** The changes of the next version; other parts stay. */
 export interface Revision {
   readonly labels?: StringMap;
   readonly annotations?: StringMap;
@@ -100,7 +100,7 @@ export function controllerOf(object: {
   return object.owners.find((owner) => owner.controller);
 }
 
-/** What an object writes into those it makes. */
+/** The owner reference of an object, for the objects that it creates. */
 export function ownedBy(
   kind: Pick<WholeKind, "group" | "version" | "kind">,
   { name, uid }: Pick<ObjectMeta, "name" | "uid">,

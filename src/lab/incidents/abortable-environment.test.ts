@@ -4,7 +4,7 @@ import { NetworkError } from "../../environment/network.ts";
 import { simulate } from "../../simulation/simulation.ts";
 import { AbortableEnvironment } from "./abortable-environment.ts";
 
-/** What has happened to each promise that was begun in the world. */
+/** The state of each promise that was begun in the world. */
 function outcomes(begun: Readonly<Record<string, Promise<unknown>>>) {
   const seen: Record<string, string> = {};
   for (const [name, promise] of Object.entries(begun)) {

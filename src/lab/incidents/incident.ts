@@ -23,11 +23,11 @@ export interface IncidentOptions {
 }
 
 export interface IncidentFindings {
-  /** What happened, in order. */
+  /** Events of the play, in order. */
   readonly timeline: readonly TimelineEntry[];
-  /** What the write-up measured, and what this play did. */
+  /** Numbers of the incident report and of this play. */
   readonly figures: readonly Figure[];
-  /** What it meant for traffic: stock components and Lockstep in their place. */
+  /** The effect on traffic, with stock components and with Lockstep in their place. */
   readonly measures: readonly Measure[];
   /** For charts; all on the time of the stage they were measured on. */
   readonly series: readonly Series[];
@@ -79,7 +79,7 @@ export interface Measure {
   /** Undefined where the measure does not apply to that side. */
   readonly stock: number | undefined;
   readonly lockstep: number | undefined;
-  /** What Lockstep must show, in words; undefined where the measure is only context. */
+  /** The goal for Lockstep, as text; undefined where the measure is only context. */
   readonly goal: string | undefined;
   /** Whether it did; true where there is no goal. */
   readonly held: boolean;
@@ -92,7 +92,7 @@ export interface Series {
   /** Series of one text and different sides are drawn in one chart; those in `ms` are lags. */
   readonly text: string;
   readonly unit: Unit;
-  /** Whose it is, where stock and Lockstep are compared. */
+  /** The side, where stock and Lockstep are compared. */
   readonly side?: "stock" | "lockstep";
   /** On which of several stages it was measured; the first is 1, and meant unless given. */
   readonly stage?: number;

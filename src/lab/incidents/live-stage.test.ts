@@ -52,7 +52,7 @@ function playOn(
       signal: stop.signal,
       onProgress: (one) => void progress?.push(one),
     }).catch((error: unknown) => error);
-    // Whatever a play left running would go on here.
+    // Anything that a play left running would continue here.
     await simulation.sleep(3_600_000);
     return result;
   });

@@ -30,7 +30,7 @@ export function echoServerOf({ containers }: KubeletPod): EchoServer | undefined
 
 type EchoedRequest = Pick<IncomingRequest, "method" | "target" | "headers">;
 
-/** What it answers with. The protocol is the one that the lab's pods speak. */
+/** The body of the answer, in the protocol of the lab's pods. */
 export function echoOf({ method, target, headers }: EchoedRequest, env: StringMap): object {
   const { host = "", ...others } = headers;
   const named = Object.entries(others).map(([name, value]) => [goSpelling(name), [value]]);

@@ -1,7 +1,7 @@
-// What differs between versions of the kubelet, as data; `profiles/` says which version has what.
+// Differences between versions of the kubelet, as data; `versions/` has the rules of each version.
 
 export interface KubeletRules {
-  /** What the node says its kubelet is. */
+  /** The kubelet version in the status of the node. */
   readonly version: string;
   /**
    * Renews a Lease as its heartbeat and posts its status only when that changed; before, each post

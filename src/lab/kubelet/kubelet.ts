@@ -20,7 +20,7 @@ import { PodStatusPoster } from "./pod-status-poster.ts";
 export interface KubeletOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "network" | "log"> {
   readonly client: KubeClient;
-  /** What the pods say they belong to. */
+  /** The cluster name in the answers of the pods. */
   readonly cluster: string;
   readonly node: string;
   /** Of the whole cluster: the node takes its own address from it too. */

@@ -1,7 +1,7 @@
-// What is really true of the pods' addresses, known only to the lab: which pod listened on which
-// address, from when to when, on the lab's one monotonic clock. The programs in the pods report as
-// they begin and stop to accept connections; no controller and no router may read it, only those
-// who judge them. Invariant: of one address at most the newest spell is open.
+// The real state of the pods' addresses, known only to the lab: which pod listened on which
+// address, from when to when, on the lab's one monotonic clock. The programs in the pods report
+// when they start and stop to accept connections. No controller and no router may read it, only
+// judges. Invariant: of one address at most the newest spell is open.
 import { assertCostly } from "../../environment/assert.ts";
 import type { Clock, MonotonicMs } from "../../environment/clock.ts";
 
@@ -61,7 +61,7 @@ export class Ledger {
     spells[spells.length - 1] = { ...last, until: this.#clock.monotonicMs() };
   }
 
-  /** What was true of an address at an instant; of one never seen, that it is dead. */
+  /** The real state of an address at an instant; an unknown address is dead. */
   at(address: string, instant: MonotonicMs): AddressTruth {
     const spell = this.spells(address).findLast(({ since }) => since <= instant);
     if (spell === undefined) return { state: "dead", lastPodUid: undefined, since: undefined };

@@ -12,7 +12,7 @@ export interface NodeFacts {
   readonly taints?: readonly { readonly key: string; readonly effect: string }[];
 }
 
-/** What the machine says it can hold; nothing in the lab measures it. */
+/** The capacity of the machine; nothing in the lab measures it. */
 const resources = { cpu: "8", memory: "32Gi", "ephemeral-storage": "100Gi", pods: "110" };
 
 /** OutOfDisk was there until 1.12, PIDPressure since 1.10. */
@@ -37,7 +37,7 @@ export function nodeObject(facts: NodeFacts, now: WallMs): RawRecord {
   return { apiVersion: "v1", kind: "Node", metadata, spec, status: nodeStatus(facts, {}, now) };
 }
 
-/** What the kubelet says now; conditions that have not changed keep their transition time. */
+/** The current status from the kubelet; unchanged conditions keep their transition time. */
 export function nodeStatus(
   { name, address, rules }: NodeFacts,
   previous: RawRecord,

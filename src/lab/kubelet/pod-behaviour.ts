@@ -1,5 +1,5 @@
-// What the program in a pod does, as the pod's annotations ask. A value that cannot be understood
-// counts as not given, and is reported in words that say what would be right.
+// The behaviour of the program in a pod, from the pod's annotations. An invalid value is ignored
+// and reported, with a correct example.
 import { parseGoDuration } from "../../environment/go-duration.ts";
 import type { StringMap } from "../../kube/kinds/intern.ts";
 
@@ -15,7 +15,7 @@ export interface PodBehaviour {
   readonly drainTimeMs: number;
   /** From the start until it ends by itself; undefined for never. */
   readonly crashAfterMs: number | undefined;
-  /** What it answers with. */
+  /** The status of each answer. */
   readonly status: number;
 }
 

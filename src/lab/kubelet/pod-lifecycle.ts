@@ -12,7 +12,7 @@ export interface ContainerExit {
   readonly finishedAt: WallMs;
 }
 
-/** What a pod keeps from one run of its containers to the next. */
+/** Data of a pod that stays from one run of its containers to the next. */
 export interface PodHistory {
   readonly restarts: number;
   /** Exits in a row without a long enough run between them: they set the wait. */

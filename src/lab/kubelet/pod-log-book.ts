@@ -1,6 +1,6 @@
-// What the programs in a cluster's pods wrote to their standard output: kept by the node, served by
-// the API server. Bounded per pod; a pod's lines go when the pod does. The run before the present
-// one stays readable, because that is the one whose crash people want to see.
+// The standard output of the programs in a cluster's pods: the node keeps it, the API server serves
+// it. It is bounded per pod and removed with the pod. The previous run stays readable, because
+// users want to see why it crashed.
 
 import type { PodLogRequest, PodLogs } from "../../components/pod-logs.ts";
 import { type Clock, toMicroTime, type WallMs } from "../../environment/clock.ts";

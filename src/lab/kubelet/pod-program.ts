@@ -29,7 +29,7 @@ export interface PodProgramOptions extends Pick<Environment, "timers" | "clock" 
   readonly print: (line: string) => void;
 }
 
-/** What the kubelet's probes call themselves; they are left out of the output. */
+/** The user agent of the kubelet's probes; probes are left out of the output. */
 export const probeUserAgent = "kube-probe/1.33";
 
 /** Ended by a signal: 128 plus its number, as a shell and every container runtime count. */

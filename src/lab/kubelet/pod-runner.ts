@@ -54,7 +54,7 @@ export class PodRunner {
     return this.#pod;
   }
 
-  /** What the API server should say of the pod; undefined when that is not this kubelet's to say. */
+  /** The status that the API server should have; undefined when another kubelet reports it. */
   get status(): RawRecord | undefined {
     return this.#status;
   }

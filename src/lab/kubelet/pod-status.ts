@@ -14,7 +14,7 @@ import {
 export interface PodStatusInput {
   readonly pod: KubeletPod;
   readonly state: Exclude<PodState, { readonly name: "gone" }>;
-  /** What was posted before, or what the API server had when the kubelet first saw the pod. */
+  /** The last posted status, or the status in the API server when the kubelet first saw the pod. */
   readonly previous: RawRecord;
   readonly hostIP: string;
   readonly now: WallMs;
@@ -74,7 +74,7 @@ export function statusPatch({ metadata }: KubeletPod, status: RawRecord): RawRec
 /** In a strategic merge patch: the list is this one, not merged with the one that is there. */
 const replaceList = { $patch: "replace" };
 
-/** What ended a pod whose containers would be started again otherwise. */
+/** The reason for the end of a pod whose containers would otherwise be started again. */
 function endsBy({ metadata, restartPolicy }: KubeletPod): "deletion" | "itself" {
   const isDeleted = metadata.deletionTimestamp !== undefined;
   return isDeleted && restartPolicy === "Always" ? "deletion" : "itself";

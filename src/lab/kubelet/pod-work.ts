@@ -23,7 +23,7 @@ export interface PodWorkOptions extends Pick<Environment, "clock" | "timers" | "
   readonly ledger: Ledger;
   readonly logs: PodLogBook;
   readonly events: KubeletEvents;
-  /** What it runs never changes; only the metadata and the status of a pod do. */
+  /** Its containers never change; only the metadata and the status of a pod do. */
   readonly pod: KubeletPod;
   readonly behaviour: PodBehaviour;
   readonly dispatch: (event: UntimedPodEvent) => void;
@@ -39,7 +39,7 @@ const shortestKillDelayMs = 2_000;
 const addressTriesMax = 20;
 const addressRetryMs = 10_000;
 
-/** What container runtimes report for a process that could not be started. */
+/** The exit code of container runtimes for a process that could not be started. */
 const startErrorCode = 128;
 
 export class PodWork {

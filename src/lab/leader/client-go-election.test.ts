@@ -68,7 +68,7 @@ function compete(
   return { terms, missed, leaders, stop };
 }
 
-/** What a person does with kubectl edit. */
+/** As an operator does with kubectl edit. */
 async function edit({ client }: ApiWorld, lock: ClientGoElectionOptions["lock"], holder: string) {
   const kube = clientOf(client);
   const current = await readLockObject(kube, lock, limits);

@@ -41,7 +41,7 @@ export interface ClientGoElectionOptions
   readonly onMissed?: (missed: MissedTry) => void;
 }
 
-/** What a try failed at; `unread update`: the write that a holder makes without reading first. */
+/** The step at which a try failed; `unread update`: a holder writes without reading first. */
 export type TryStep = "read" | "create" | "update" | "unread update";
 
 export type MissedTry =

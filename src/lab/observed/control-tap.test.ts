@@ -23,10 +23,10 @@ function entry(tiers: readonly number[], ...addresses: readonly string[]) {
   return { [service]: { tiers, addresses } };
 }
 
-async function told(requests: readonly OutgoingRequest[], status = 200) {
+async function addresses(requests: readonly OutgoingRequest[], status = 200) {
   const all: (readonly string[])[] = [];
-  const onTold = (addresses: readonly string[]) => void all.push(addresses);
-  const tapped = tapControl({ network: network(status), socketPath, service, onTold });
+  const onAddresses = (addresses: readonly string[]) => void all.push(addresses);
+  const tapped = tapControl({ network: network(status), socketPath, service, onAddresses });
   for (const one of requests) await tapped.request(one);
   return all;
 }
@@ -45,12 +45,12 @@ const requests = [
 ];
 
 test("reports the first tier of one service when nginx accepts it, and its removal", async () => {
-  expect(await told(requests)).toEqual([["10.0.0.1", "10.0.0.2"], ["10.0.0.2"], [], []]);
+  expect(await addresses(requests)).toEqual([["10.0.0.1", "10.0.0.2"], ["10.0.0.2"], [], []]);
 });
 
 test("reports nothing that nginx refuses or that goes to another socket", async () => {
-  expect(await told(requests, 409)).toEqual([]);
-  expect(await told(requests.map((one) => ({ ...one, socketPath: "/run/other.sock" })))).toEqual(
-    [],
-  );
+  expect(await addresses(requests, 409)).toEqual([]);
+  expect(
+    await addresses(requests.map((one) => ({ ...one, socketPath: "/run/other.sock" }))),
+  ).toEqual([]);
 });

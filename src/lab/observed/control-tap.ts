@@ -10,7 +10,7 @@ export interface ControlTapOptions {
   /** `namespace/name:port`. */
   readonly service: string;
   /** The addresses that get a request as long as they can serve it, from now on. */
-  readonly onTold: (addresses: readonly string[]) => void;
+  readonly onAddresses: (addresses: readonly string[]) => void;
 }
 
 /** The network of the pusher; every request passes unchanged. */
@@ -27,15 +27,15 @@ export function tapControl(options: ControlTapOptions): Network {
   };
 }
 
-/** Undefined where nothing is said of the service. */
-type Told = readonly string[] | undefined;
+/** Undefined if the request does not mention the service. */
+type Addresses = readonly string[] | undefined;
 
 class ControlTap {
-  readonly #options: Pick<ControlTapOptions, "service" | "onTold">;
+  readonly #options: Pick<ControlTapOptions, "service" | "onAddresses">;
   /** In the parts of a load that is not yet complete. */
-  #loading: Told;
+  #loading: Addresses;
 
-  constructor(options: Pick<ControlTapOptions, "service" | "onTold">) {
+  constructor(options: Pick<ControlTapOptions, "service" | "onAddresses">) {
     this.#options = options;
   }
 
@@ -44,16 +44,16 @@ class ControlTap {
     const what = `${method} ${new URL(url).pathname}`;
     if (what === "POST /loads") this.#loading = undefined;
     else if (/^PUT \/loads\/\d+$/.test(what)) this.#loading = this.#read(body) ?? this.#loading;
-    // What a load does not name is not there any more.
-    else if (/^POST \/loads\/\d+\/commit$/.test(what)) this.#tell(this.#loading ?? []);
-    else if (what === "PUT /changes") this.#tell(this.#read(body));
+    // A service that is missing in a load was removed.
+    else if (/^POST \/loads\/\d+\/commit$/.test(what)) this.#report(this.#loading ?? []);
+    else if (what === "PUT /changes") this.#report(this.#read(body));
   }
 
-  #tell(told: Told): void {
-    if (told !== undefined) this.#options.onTold(told);
+  #report(addresses: Addresses): void {
+    if (addresses !== undefined) this.#options.onAddresses(addresses);
   }
 
-  #read(body: OutgoingRequest["body"]): Told {
+  #read(body: OutgoingRequest["body"]): Addresses {
     if (!(body instanceof Uint8Array)) return undefined;
     const part: unknown = JSON.parse(Buffer.from(body).toString("utf8"));
     const services = isRecord(part) ? part["services"] : undefined;

@@ -1,5 +1,5 @@
-// What a stored object says about the addresses of a service, read from its plain JSON by the rules
-// of the endpoint controllers, and by nothing that the observer reads objects with. Pure.
+// The addresses of a service in a stored object, read from its plain JSON by the rules of the
+// endpoint controllers, and with none of the observer's readers. Pure.
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 
 /** The address of a pod that the service named like its label `app` should have; else undefined. */

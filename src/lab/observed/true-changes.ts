@@ -58,7 +58,7 @@ function changesAtAddress(ledger: readonly HopChange[], made: Hop): readonly Sho
 /** A place that has been silent for so long has caught up with the pods. */
 const caughtUpMs = 10_000;
 
-/** What one place showed, in order. */
+/** Assigns the changes that one place showed, in order. */
 function assign(shown: readonly HopChange[], changes: readonly PodChange[]): void {
   let done = -1;
   for (const [index, one] of shown.entries()) {

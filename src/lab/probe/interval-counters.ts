@@ -1,5 +1,5 @@
-// What workers and clients did in an interval of a run: the difference of two readings. The load and the
-// bottleneck of a prediction come from these counters.
+// Counters of workers and clients in an interval of a run: the difference of two readings. The load
+// and the bottleneck of a prediction come from these counters.
 import type { QueueLook, QueueProbe } from "./queue-probe.ts";
 import {
   type ByVerb,

@@ -166,7 +166,7 @@ export class QueueWatch {
 
 export type WorkBetween = Pick<QueueLook, "keys" | "workMs" | "taken" | "waitMs">;
 
-/** What the workers did between two looks. */
+/** The work of the workers between two looks. */
 export function workBetween(from: QueueLook, to: QueueLook): WorkBetween {
   return {
     keys: increase(from.keys, to.keys),

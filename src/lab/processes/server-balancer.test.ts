@@ -6,7 +6,7 @@ import { ServerBalancer } from "./server-balancer.ts";
 
 interface Server {
   readonly url: string;
-  /** What it was asked. */
+  /** The requests that it received. */
   readonly asked: string[];
   listener: Listener;
   /** Breaks connections instead of answering. */

@@ -36,7 +36,7 @@ const restartMs = { first: 200, last: 10_000 } as const;
 /** Having run for so long, its next death counts as the first. */
 const wellAfterMs = 60_000;
 
-/** What it said last, for the message if it cannot be started. */
+/** The end of its output, for the error message if it cannot be started. */
 const keptErrorBytes = 4_000;
 const longestLineBytes = 1024 * 1024;
 

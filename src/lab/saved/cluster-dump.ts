@@ -1,5 +1,5 @@
-// What `kubectl cluster-info dump --all-namespaces --output-directory` writes, made through the API
-// with the same requests and laid out the same way; and beside it the lists an operator would get
+// The files of `kubectl cluster-info dump --all-namespaces --output-directory`, made over the API
+// with the same requests and the same layout. Beside them are the lists that an operator would save
 // for a problem with endpoints, which that command leaves out.
 import { type KubeClient, parseJson, StatusError } from "../../kube/client/client.ts";
 import { listAt, optionalString, type RawRecord, recordAt } from "../../kube/kinds/fields.ts";

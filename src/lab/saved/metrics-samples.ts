@@ -38,7 +38,7 @@ export class MetricsSamples {
   }
 }
 
-/** What is said of the names is the same on every page, and needed once. */
+/** Help and type lines are the same on every page, and needed once. */
 function pageText({ atMs, text }: ScrapedPage, index: number): string {
   const at = Math.floor(atMs);
   const lines = text.split("\n").flatMap((line) => {

@@ -31,7 +31,7 @@ interface Try {
 /** Of a pod's URL that names none. */
 const defaultPort = "80";
 
-/** What nginx writes when the client left first. */
+/** The status in nginx's log when the client left first. */
 const clientGoneStatus = 499;
 
 export class ProxyAccess {

@@ -1,6 +1,6 @@
-// What `--save DIR` leaves behind: the recordings of all stages of an incident, kept in memory until
-// the play is over and then written to real files. A folder with anything in it is refused, so that
-// nothing is overwritten and nothing old is taken for new.
+// The files of `--save DIR`: the recordings of all stages of an incident, kept in memory until the
+// play is over and then written to real files. A folder that is not empty is refused, so that
+// nothing is overwritten and no old file is taken for a new one.
 import type { Files } from "../../environment/files.ts";
 import { type RecorderEnvironment, StageRecorder } from "./stage-recorder.ts";
 

@@ -21,7 +21,7 @@ import { MetricsSamples } from "./metrics-samples.ts";
 import { NewestLines } from "./newest-lines.ts";
 import { type AccessForm, ProxyAccess } from "./proxy-access.ts";
 
-/** What is recorded of a cluster. */
+/** The recorded parts of a cluster. */
 export interface RecordedCluster {
   readonly name: string;
   readonly access: ClusterAccess;
@@ -76,7 +76,7 @@ export class StageRecorder {
   /** Clusters whose end was recorded. */
   readonly #finished = new Set<string>();
   #heldUpMs = 0;
-  /** What the recorder's own watches draw from at the servers. */
+  /** The random numbers of the recorder's own watches at the servers. */
   readonly isolatedReaders: ReadonlyMap<string, Random>;
 
   constructor(options: StageRecorderOptions) {
@@ -108,7 +108,7 @@ export class StageRecorder {
     for (const line of text.split("\n")) if (line !== "") lines.add(line);
   }
 
-  /** What was really true of a request that was lost; no operator knows this. */
+  /** The real state of a lost request; no operator knows this. */
   lost(request: LostRequest): void {
     this.#linesOf(`${truthFolder}/lost-requests.jsonl`).add(JSON.stringify(request));
   }
@@ -158,7 +158,7 @@ export class StageRecorder {
     const tape = new ObserverTape({ ...environment, write: (line) => lines.add(line) });
     const observer = new Observer({
       ...environment,
-      // What the stock ingress of the lab goes by, in every version.
+      // The form that the stock ingress of the lab watches, in every version.
       clusters: [{ cluster, client, form: "endpoints" }],
       accessClusters: [],
       tap: tape,

@@ -8,7 +8,7 @@ import type { Service, ServicePort } from "../../kube/kinds/service.ts";
 import { endpointId } from "../../sources/endpoint-id.ts";
 import type { StockEndpoint } from "./stock-configuration.ts";
 
-/** What is published for one service, in the form that is watched. */
+/** The published endpoints of one service, in the watched form. */
 export type Published =
   | { readonly form: "endpointslices"; readonly slices: readonly EndpointSlice[] }
   | { readonly form: "endpoints"; readonly endpoints: Endpoints | undefined };

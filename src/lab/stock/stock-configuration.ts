@@ -1,6 +1,6 @@
-// What stock wants its proxy to do, as data: which hosts and paths lead to which backend, and the
-// endpoints of each. Everything is in one fixed order, so that two configurations that mean the same
-// are equal. The one decision of the model is here: what a difference costs.
+// The desired configuration of stock's proxy, as data: hosts and paths with their backends, and the
+// endpoints of each. The order is fixed, so that two configurations with the same meaning are
+// equal. The one decision of the model is here: whether a difference needs a reload.
 
 export interface StockEndpoint {
   readonly address: string;
@@ -34,7 +34,7 @@ export interface StockConfiguration {
 
 export const anyHost = "_";
 
-/** What runs before the first sync. */
+/** The configuration before the first sync. */
 export const emptyConfiguration: StockConfiguration = { servers: [], backends: [] };
 
 /** `backends` are handed over as data; `routes` need a new nginx.conf and a reload first. */

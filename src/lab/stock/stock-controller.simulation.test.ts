@@ -1,5 +1,5 @@
-// Whatever the moments at which endpoints change: syncs keep their distance, no change takes longer
-// than the limiter and the poll together, and in the end the proxy routes by what is published.
+// For all times of changes: syncs keep their distance, no change takes longer than the limiter and
+// the poll together, and in the end the proxy routes to the published endpoints.
 import { expect } from "vitest";
 import { inStockWorld, type StockWorld } from "../../../tests/stock/stock-world.ts";
 import { randomBetween } from "../../environment/random.ts";

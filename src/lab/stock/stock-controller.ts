@@ -29,13 +29,13 @@ export interface StockControllerOptions
   readonly metrics?: Registry;
 }
 
-/** What a replica must know to lead, beside what it knows as a proxy. */
+/** The options of a replica as a leader, besides those as a proxy. */
 export type StockLeading = Omit<
   StockLeaderOptions,
   keyof Pick<Environment, "clock" | "timers" | "random" | "log"> | "client" | "ingresses"
 >;
 
-/** What the controller did since it began. */
+/** Counts of the controller since its start. */
 export interface StockCounts {
   readonly syncs: number;
   /** Of these, the ones that found nothing to do. */

@@ -23,7 +23,7 @@ export interface StockLeaderOptions
   readonly updatesStatusOnShutdown?: boolean;
 }
 
-/** What became of its tries for the lock. */
+/** Results of its tries for the lock. */
 export interface StockLeaderCounts {
   readonly terms: number;
   /** Tries that found another holder whose record had changed in time. */

@@ -1,6 +1,6 @@
-// What differs between the releases of ingress-nginx that stock can be when it elects a leader and
-// writes status: the lock, the client-go it was built with, and the words in its log. Lines of log
-// are `file.go:line` and text as that release writes them.
+// Differences between the releases of ingress-nginx that stock can model, in leader election and
+// status: the lock, the version of client-go, and the texts in the log. Log lines are
+// `file.go:line` and text as that release writes them.
 
 import { type Severity, structured } from "../../components/klog.ts";
 import type { LoadBalancerAddress } from "../../kube/kinds/ingress.ts";
@@ -16,7 +16,7 @@ export interface StockRelease extends Pick<ClientGoElectionOptions, "waitsFor" |
   readonly lockKind: LockReference["kind"];
   /** From `--election-id` and `--ingress-class`. */
   readonly lockName: (electionId: string, ingressClass: string) => string;
-  /** Whose node counts for the status: every pod that runs, or only those that are ready besides. */
+  /** The pods whose nodes count for the status: all running pods, or only ready ones. */
   readonly counts: "running pods" | "ready pods";
   /** GetNodeIPOrName, later GetNodeIPs, in internal/k8s/main.go. */
   readonly takes: "first address" | "every address";

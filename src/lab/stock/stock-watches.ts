@@ -66,7 +66,7 @@ export class StockWatches {
     await Promise.all(this.#all().map((reflector) => reflector.stop()));
   }
 
-  /** What the proxy should do by all that is known now. */
+  /** The desired configuration, from everything that is known now. */
   configuration(): StockConfiguration {
     const { servers, references } = routesOf(this.ingresses());
     return { servers, backends: references.map((reference) => this.#backend(reference)) };

@@ -1,5 +1,5 @@
-// What was really true of a lost request, by the ledger: whether each address that was tried for it
-// was alive. No operator has this; it is what a verdict from logs and recordings is judged by.
+// The real state of a lost request, by the ledger: whether each address that was tried for it was
+// alive. No operator has this; it judges verdicts from logs and recordings.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { AddressTruth } from "../kubelet/ledger.ts";
 import { lossOf } from "./tally.ts";

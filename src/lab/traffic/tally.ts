@@ -4,7 +4,7 @@
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { TrafficResult } from "./traffic-result.ts";
 
-/** What is known for certain of the pods' addresses: the lab's ledger. */
+/** The real state of the pods' addresses: the lab's ledger. */
 export interface AddressLives {
   at(
     address: string,

@@ -1,4 +1,4 @@
-// What became of one request of a traffic source, with what the answer says of where it was made.
+// The result of one request of a traffic source, with the pod that the answer names.
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { Headers, NetworkErrorCode } from "../../environment/network.ts";
 import { isRecord, optionalString } from "../../kube/kinds/fields.ts";
@@ -33,7 +33,7 @@ export interface TrafficResult {
   readonly upstreams: readonly string[];
 }
 
-/** What an answer says of itself. The pods of the lab answer who they are, in JSON. */
+/** Reads the origin of an answer. The pods of the lab answer with their name, in JSON. */
 export function readAnswer(
   headers: Headers,
   body: string,

@@ -29,7 +29,7 @@ export interface TrafficSourceOptions extends Pick<Environment, "clock" | "timer
 /** Few: two cores also run the clusters, the proxies and the observers. */
 export const maxRequestsPerSecond = 500;
 
-/** What an impatient client waits for a page. */
+/** The time that an impatient client waits for a page. */
 const defaultDeadlineMs = 10_000;
 
 /** With the rate it bounds the requests under way. */

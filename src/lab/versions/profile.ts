@@ -27,7 +27,7 @@ export interface Profile {
   /** Of the controller that copies Endpoints of users into slices; undefined where there is none. */
   readonly sliceMirroring: MirroringRules | undefined;
   readonly throttling: ThrottlingLines;
-  /** What the flags are multiplied by for clients that ask for more: app/core.go of the process. */
+  /** Factors on the flags, for clients that ask for more: app/core.go of the process. */
   readonly clientFactors: Readonly<Record<"namespace" | "garbage", ClientFactor>>;
   readonly events: EventRules;
   readonly nodes: NodeRules;
@@ -59,11 +59,11 @@ export interface EndpointsRules {
   readonly delaysPodChanges: boolean;
   /** `strict` takes an empty list and an absent one for different. */
   readonly comparison: "strict" | "semantic";
-  /** What makes pods that are not ready or on their way out count as ready. */
+  /** The setting that makes unready and terminating pods count as ready. */
   readonly unreadyBy: "annotation" | "annotation-or-field" | "field";
-  /** What becomes of pods whose phase is Failed or Succeeded. */
+  /** The treatment of pods whose phase is Failed or Succeeded. */
   readonly terminalPods: "listed" | "by-restart-policy" | "left-out";
-  /** What a headless service without ports publishes of a pod. */
+  /** The published port of a pod of a headless service without ports. */
   readonly portlessHeadless: "nothing" | "port-zero" | "no-port";
   /** The pod's address: its first, or the one of the service's family. */
   readonly podAddress: "first" | "of-family";
@@ -72,7 +72,7 @@ export interface EndpointsRules {
   readonly publishesAppProtocol: boolean;
   /** Whether a port's name may be that of an init container that keeps running. */
   readonly sidecarPorts: boolean;
-  /** What puts ports and subsets in order. */
+  /** Sorts ports and subsets. */
   readonly hash: DeepHash;
   /** Whether what is published is put in order before it counts as different. */
   readonly repacksPublished: boolean;
@@ -102,7 +102,7 @@ export interface EndpointsRules {
 }
 
 export interface SliceRules {
-  /** What puts the ports of a slice in order. */
+  /** Sorts the ports of a slice. */
   readonly hash: DeepHash;
   /** Values of `spec.trafficDistribution` that are obeyed. */
   readonly trafficDistributions: readonly string[];
@@ -112,7 +112,7 @@ export interface SliceRules {
 }
 
 export interface MirroringRules {
-  /** What puts the ports of a slice in order. */
+  /** Sorts the ports of a slice. */
   readonly hash: DeepHash;
   readonly failures: FailureLines;
 }
@@ -126,7 +126,7 @@ export interface EndpointsPacking {
 /** `address-or-node` counts the pod's node as part of its address. */
 export type PodUpdates = "any" | "address-or-node" | "address";
 
-/** What is logged of a key that failed. */
+/** The log lines of a failed key. */
 export interface FailureLines {
   readonly retrying: FailureLine;
   /** After the last retry; empty where there is no last one. */
@@ -154,9 +154,9 @@ export interface EventRules {
   readonly limits: boolean;
   /** Events name who reports them beside their source. */
   readonly namesReporter: boolean;
-  /** What references to nodes and pods, which controllers write by hand, name as the API version. */
+  /** The API version in references to nodes and pods, which controllers write by hand. */
   readonly handWritten: { readonly apiVersion?: string };
-  /** What references to ReplicaSets and Deployments name as the API version. */
+  /** The API version in references to ReplicaSets and Deployments. */
   readonly workloadVersion: string;
   /** Whether a Deployment's events say from which size a set was scaled. */
   readonly namesOldSize: boolean;

@@ -23,7 +23,7 @@ export interface Prediction extends PublishingPrediction {
 
 export interface PublishingPrediction {
   readonly question: Question;
-  /** What the consumers of this version watch. */
+  /** The kind that consumers of this version watch. */
   readonly published: "Endpoints" | "EndpointSlices";
   readonly resync: ResyncPrediction;
   /** Undefined where there are no such times. */

@@ -15,7 +15,7 @@ export interface SessionPick {
 const digits = 16;
 const session = /^[sc][0-9a-fA-F]{16}$/;
 
-/** What a cookie calls the endpoint of this name. */
+/** The value of a cookie for the endpoint with this name. */
 export function cookieOf(name: string): string {
   return `e${createHash("md5").update(name).digest("hex").slice(0, digits)}`;
 }

@@ -51,7 +51,7 @@ describe("the pick", () => {
   });
 });
 
-/** What the case's requests get, in turn. */
+/** The endpoints that the requests of the case get, in order. */
 function picksIn(one: BalanceCase): readonly (number | null)[] {
   const { suspects = [], tried = [], cookies, keys, draws } = one;
   const service = serviceOf(one.service);

@@ -36,7 +36,7 @@ const tooLarge = 413;
 
 const refusals: ReadonlySet<string> = new Set(["BOOT", "EPOCH", "LOAD", "NO_MEMORY", "MALFORMED"]);
 
-/** What a request was answered with; a refusal is thrown. */
+/** The answer to a request; a refusal is thrown. */
 export function answerOf(what: string, status: number, body: string): Answer {
   if (status === tooLarge) throw new ControlError("MALFORMED", `${what}: the body is too large`);
   const answer: unknown = JSON.parse(body);

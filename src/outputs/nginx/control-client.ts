@@ -7,7 +7,7 @@ import { readBounded } from "../../kube/client/http-client-body.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
 import { type Answer, answerOf, controlError, itemsAt, textAt, wholeAt } from "./control-answer.ts";
 
-/** What the socket says of the nginx behind it. */
+/** The state of the nginx behind the socket. */
 export interface ControlState {
   /** Another one means that nginx was restarted and knows nothing. */
   readonly bootId: string;
@@ -23,7 +23,7 @@ export interface ControlState {
   readonly workerPids: readonly number[];
 }
 
-/** Who pushes, and for which nginx. */
+/** The pusher, and its nginx. */
 export interface Pusher {
   readonly bootId: string;
   readonly owner: string;
@@ -42,7 +42,7 @@ export interface SlotCounters {
   readonly suspect: boolean;
 }
 
-/** What the workers have counted, of endpoints that were used since they were last asked. */
+/** Counters of the workers, for endpoints that were used since the last report. */
 export interface CounterReport {
   /** Of the pusher whose slots they are. */
   readonly owner: string;
@@ -190,7 +190,7 @@ export class ControlClient {
       return answerOf(what, response.status, text);
     } catch (error) {
       signal?.throwIfAborted();
-      // What the network says of a call that was given up is not why.
+      // An aborted call fails with the reason of the abort, not with the error of the network.
       throw controlError(what, deadline.signal.aborted ? deadline.signal.reason : error);
     } finally {
       deadline.release();

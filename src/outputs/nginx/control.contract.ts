@@ -1,5 +1,5 @@
-// What the control socket must do, in nginx and in the twin. A route to a service without endpoints
-// answers 503 and no route 404: that tells what requests see.
+// Contract of the control socket, for nginx and the twin. A route to a service without endpoints
+// answers 503, and a missing route 404, so a request shows which state is visible.
 import { expect, it } from "vitest";
 import { ControlError } from "./control-answer.ts";
 import type { ControlClient, Pusher } from "./control-client.ts";

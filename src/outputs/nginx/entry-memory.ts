@@ -1,5 +1,5 @@
-// Whose each entry is, what it takes of the proxy's memory, and which entries there is no room for beside
-// what others have (decide/fair-share.ts).
+// The namespace and the memory use of each entry, and the entries that do not fit beside those of
+// others (decide/fair-share.ts).
 import type { FairShare } from "../../decide/fair-share.ts";
 import {
   type MemoryCapacity,
@@ -11,7 +11,7 @@ import {
 import type { ProxyEntry } from "./proxy-state.ts";
 import type { EntryRef } from "./unpushed-entries.ts";
 
-/** What there is no room for. */
+/** An entry that does not fit. */
 export interface LeftOutEntry {
   readonly kind: ProxyEntry["kind"];
   readonly name: string;
@@ -27,7 +27,7 @@ export interface MemoryUse {
   readonly capacityBytes: number;
 }
 
-/** Whose an entry is, where its name does not say it. */
+/** The namespace of an entry whose name does not contain it. */
 export interface Owned {
   readonly namespace: string;
   readonly createdAtMs: number;

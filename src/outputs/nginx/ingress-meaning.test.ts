@@ -1,5 +1,5 @@
-// What an Ingress means, from the object to the rule that a request gets: the examples by which
-// Kubernetes documents path types and hosts, and the cases of its conformance suite, as one table.
+// From an Ingress to the rule that serves a request: the examples of the Kubernetes documentation
+// for path types and hosts, and the cases of its conformance suite, as one table.
 import { describe, expect, test } from "vitest";
 import { ingress, path } from "../../../tests/routing/short-ingress.ts";
 import { Routing } from "../../decide/routing/routing.ts";

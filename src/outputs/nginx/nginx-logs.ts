@@ -16,7 +16,7 @@ export interface NginxLogsOptions extends Pick<Environment, "files" | "log"> {
 /** Two logs with two files each: a quarter of a gigabyte at most. */
 const defaultLogMaxBytes = 64 * 1024 * 1024;
 
-/** What is printed need not be kept: the folder may be memory. */
+/** Printed lines need not be kept: the folder may be in memory. */
 const printedLogMaxBytes = 8 * 1024 * 1024;
 
 const accessLogName = "access.log";

@@ -1,4 +1,4 @@
-// What Lockstep does to nginx, as metrics. What nginx itself did comes from its counters.
+// Metrics of Lockstep's actions on nginx. Metrics of nginx's own work come from its counters.
 import { Counter, Histogram } from "prom-client";
 import { oncePerRegistry } from "../../kube/metrics-of-registry.ts";
 

@@ -2,7 +2,7 @@
 // them under a running nginx, and the few lines that differ from run to run. These come from
 // Lockstep's own options and are checked; nothing of a Kubernetes object gets here.
 import { createHash, X509Certificate } from "node:crypto";
-import { type Files, ownerOnly, ownerOnlyFolder } from "../../environment/files.ts";
+import { type Files, ownerOnly, ownerOnlyFolder, passableFolder } from "../../environment/files.ts";
 import { makeFallbackCertificate } from "./fallback-certificate.ts";
 import {
   hasTls,
@@ -29,7 +29,7 @@ const defaultModulesDirectory = "/usr/lib/nginx/modules";
 /** A unix socket's path has 107 bytes; Linux refuses a longer one. */
 const longestSocketPathBytes = 107;
 
-/** What a path in a configuration file may hold without any quoting. */
+/** Characters that a path in a configuration file may contain without quotes. */
 const plainPath = /^\/[\w./-]+$/;
 
 const folders = ["run", "lua/lockstep", "logs", "temp", "control", "state"];
@@ -40,7 +40,6 @@ const folders = ["run", "lua/lockstep", "logs", "temp", "control", "state"];
  * the files are their owner's, except for the Lua, which is no secret.
  */
 const passable = ["", "/logs", "/temp", "/lua", "/lua/lockstep"];
-const passableMode = 0o711;
 const luaMode = 0o644;
 
 /** Two for each connection of a worker (see nginx.conf), the client's and the endpoint's, and more. */
@@ -64,7 +63,7 @@ export async function prepareNginxPrefix(options: NginxPrefixOptions): Promise<s
     await files.makeDirectory(`${prefix}/${folder}`);
     await files.setMode(`${prefix}/${folder}`, ownerOnlyFolder);
   }
-  for (const folder of passable) await files.setMode(`${prefix}${folder}`, passableMode);
+  for (const folder of passable) await files.setMode(`${prefix}${folder}`, passableFolder);
   for (const name of await files.list(`${prefix}/logs`)) {
     await files.setMode(`${prefix}/logs/${name}`, ownerOnly);
   }

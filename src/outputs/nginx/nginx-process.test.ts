@@ -69,7 +69,7 @@ test.each([
   ["/usr/bin/sleep\0 60", `${pid} (sleep) S 1`, false],
   ["", `${pid} (nginx) R 1`, true],
   ["", `${pid} (nginx) Z 1`, false],
-  // Whatever else has no command line, such as the kernel's own.
+  // Other processes without a command line, such as those of the kernel.
   ["", `${pid} (kworker/0:1) I 2`, false],
   ["", `${pid} (a (nginx) R) S 1`, false],
 ])("a process with the command line %j and the state %j is nginx: %s", (line, stat, isNginx) =>

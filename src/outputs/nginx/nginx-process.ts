@@ -25,7 +25,7 @@ const nameLengthMax = 15;
 /** proc(5): a zombie, and what comes after. */
 const deadStates: ReadonlySet<string> = new Set(["Z", "X", "x"]);
 
-/** What to do about the complaints that people meet. */
+/** Advice for the errors that users see. */
 const advice: readonly (readonly [complaint: RegExp, what: string])[] = [
   [
     /^bind\(\).*Address already in use/,

@@ -33,7 +33,7 @@ export interface NginxPusherOptions
   /** Another pusher took charge; this one has stopped. */
   readonly onSuperseded?: () => void;
   readonly metrics?: Registry;
-  /** What nginx has room for; as proxy/nginx.conf has it unless given. */
+  /** The memory of nginx; as in proxy/nginx.conf unless given. */
   readonly capacity?: MemoryCapacity;
 }
 
@@ -75,7 +75,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
   /** How often in a row a load found no room. */
   #loadsWithoutRoom = 0;
   #withoutRoom: readonly ProxyEntry[] = [];
-  /** What found no room before, and was pushed once more. */
+  /** Entries that did not fit before, and were pushed once more. */
   #pushedAgain: readonly ProxyEntry[] = [];
   /** The nginx that was last loaded, or tried. */
   #triedBootId = "";
@@ -237,7 +237,10 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     });
   }
 
-  /** What a load replaces is removed within a second; if that does not help, too much was wanted. */
+  /**
+   * Entries that a load replaces are removed within a second; if it still does not fit, too much is
+   * wanted.
+   */
   #loadWithoutRoom(): void {
     this.#loadsWithoutRoom += 1;
     if (this.#loadsWithoutRoom >= loadsUntilLess) this.state.countOnLess("routes");

@@ -84,14 +84,16 @@ export function hasTls({ listen }: NginxServerOptions): boolean {
   return listen.some(({ tls }) => tls === true);
 }
 
-/** Whose word of the PROXY protocol is believed, by the other end of the connection. */
+/** Trusts the PROXY protocol only from these senders, by the other end of the connection. */
 function senders({ trustedProxies = [] }: NginxServerOptions): string {
   const others = trustedProxies.length === 0 ? 1 : 0;
   const lines = [`default ${others};`, "include run/trusted.conf;"];
   return `geo $realip_remote_addr $lockstep_is_sender { ${lines.join(" ")} }\n`;
 }
 
-/** What an endpoint says itself stands. Not for subdomains, which may belong to another namespace. */
+/**
+ * A header of the endpoint itself stays. Not for subdomains, which may belong to another namespace.
+ */
 function hstsMaps({ hstsMaxAgeSeconds: seconds }: NginxServerOptions): string {
   if (seconds === undefined) return "";
   if (!Number.isSafeInteger(seconds) || seconds < 0)

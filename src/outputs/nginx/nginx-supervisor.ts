@@ -29,7 +29,7 @@ export interface NginxSupervisorOptions
   readonly metrics?: Registry;
 }
 
-/** What is found at the socket. */
+/** The state behind the socket. */
 type Found =
   | { readonly kind: "serving"; readonly state: ControlState }
   /** Its master is gone: failed workers would not be replaced. */
@@ -76,7 +76,7 @@ export class NginxSupervisor {
   #run = "";
   #running: Promise<void> | undefined;
   #serving: ControlState | undefined;
-  /** What the last start failed of; undefined once one has succeeded. */
+  /** The error of the last start; undefined after a successful one. */
   #problem: string | undefined;
   #servingSince: MonotonicMs | undefined;
   /** Since nginx was last in service for long enough. */

@@ -10,7 +10,7 @@ import type { Environment } from "../../environment/environment.ts";
 import type { FileLock } from "../../environment/files.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
 
-/** What routes are made from: with other ones they would be other routes. */
+/** The source of the routes: another source would give other routes. */
 export interface RoutesOrigin {
   readonly className: string;
   readonly contexts: readonly string[];

@@ -1,6 +1,6 @@
-// What an entry takes of the memory that nginx has for all of them, and how much there is. Counted is
-// what the shared memory really gives away: an allocator of its own rounds sizes up. What a worker makes
-// of an entry counts too, for it lives as long.
+// The memory that an entry uses in nginx, and the capacity for all entries. The count is the memory
+// that is really allocated: the allocator of the shared memory rounds sizes up. Data that a worker
+// derives from an entry counts too, because it lives as long.
 import { FairShare } from "../../decide/fair-share.ts";
 import { compiledBytes } from "../../decide/routing/regex.ts";
 import type { PushedRule } from "./host-entry.ts";

@@ -1,10 +1,11 @@
-// What nginx should know: hosts with their rules, policies, services with their endpoints, certificates
-// and the names they are for, lists of users, and which of them were not pushed yet. Values are kept as
-// the text that is pushed, so a change that makes no difference there is none. What does not fit beside
-// what others have is left out (decide/fair-share.ts); a host that is, is pushed as one whose requests
-// are all refused, lest they fall to a wildcard with other rules.
-// Invariant: an entry is among the unpushed exactly when its value, or whether it is left out, changed
-// since it was last taken; and there are exactly the policies that some host refers to.
+// The state that nginx should have: hosts with their rules, policies, services with their
+// endpoints, certificates with their names, lists of users, and the entries that are not pushed
+// yet. Values are kept as the pushed text, so a change without an effect on the text is no change.
+// Entries that do not fit beside those of others are left out (decide/fair-share.ts). A host that
+// is left out is pushed with a rule that refuses all requests; otherwise a wildcard with other
+// rules would serve them. Invariant: an entry is unpushed exactly if its value, or whether it is
+// left out, changed since it was last taken; and the policies are exactly those that some host
+// refers to.
 
 import {
   type ChangedRoutes,
@@ -14,7 +15,7 @@ import {
   type RoutingDecision,
 } from "../../decide/decision.ts";
 import { assertCostly } from "../../environment/assert.ts";
-import { atOnce, type Steps } from "../../environment/steps.ts";
+import { atOnce, mapInSteps, type Steps } from "../../environment/steps.ts";
 import { endpointId } from "../../sources/endpoint-id.ts";
 import {
   closedHost,
@@ -29,7 +30,7 @@ import {
 import { type PushedHost, policyText, pushedInSteps, rulesText } from "./host-entry.ts";
 import { decodedBytes, type MemoryCapacity, type MemoryName } from "./proxy-memory.ts";
 import { pushRank } from "./push-parts.ts";
-import { serviceEntry, tieredEndpoints } from "./service-entry.ts";
+import { serviceEntry, tieredInSteps } from "./service-entry.ts";
 import { SlotTable } from "./slot-table.ts";
 import type { EndpointDetails } from "./snapshot-format.ts";
 import { type EntryRef, type TakenEntries, UnpushedEntries } from "./unpushed-entries.ts";
@@ -85,8 +86,8 @@ export class ProxyState {
   /** Since which decision an entry that was taken was not pushed. */
   readonly #since = new WeakMap<ProxyEntry, number>();
   #applied = 0;
-  /** The number of the decision about routes that is applied in part. */
-  #underWay: number | undefined;
+  /** The numbers of decisions that are applied in part, the first one first. */
+  readonly #underWay = new Set<number>();
 
   constructor(capacity?: MemoryCapacity) {
     this.#memory = new EntryMemory(capacity);
@@ -98,12 +99,13 @@ export class ProxyState {
   }
 
   /**
-   * The same in steps, between which changes of services alone may be applied. After each step nothing
+   * The same in steps, between which others may be applied, but no other routes. After each step nothing
    * refers to what is not there, so some of it may be pushed before all of it is applied.
    */
   *applying(decision: RoutingDecision, changes: DecisionChanges): Steps<void> {
     this.#applied += 1;
-    if (changes.routes) this.#underWay = this.#applied;
+    const own = this.#applied;
+    this.#underWay.add(own);
     try {
       const changed = changes.routes ? (changes.routed ?? this.#allRoutes(decision)) : undefined;
       const services = new Set(changes.services.keys());
@@ -117,7 +119,7 @@ export class ProxyState {
       if (changed !== undefined) yield* this.#applyRoutes(decision, changed);
       yield* each(services, (key) => !isThere(key), apply);
     } finally {
-      if (changes.routes) this.#underWay = undefined;
+      this.#underWay.delete(own);
     }
     this.#settleMemory();
     this.#check();
@@ -135,10 +137,15 @@ export class ProxyState {
   /** Of how many of them, the first ones first, everything was taken to be pushed. */
   get taken(): number {
     const oldest = this.#unpushed.oldest ?? this.#applied + 1;
-    return Math.min(oldest, this.#underWay ?? oldest) - 1;
+    return Math.min(oldest, this.#oldestUnderWay ?? oldest) - 1;
   }
 
-  /** What there is no room for beside what others have. */
+  get #oldestUnderWay(): number | undefined {
+    const [oldest] = this.#underWay;
+    return oldest;
+  }
+
+  /** Entries that do not fit beside those of others. */
   leftOut(): readonly LeftOutEntry[] {
     return this.#memory.leftOut((ref) => this.#hostsOf(ref));
   }
@@ -259,7 +266,7 @@ export class ProxyState {
     }
   }
 
-  #push({ kind, name }: EntryRef, since = this.#underWay ?? this.#applied): void {
+  #push({ kind, name }: EntryRef, since = this.#oldestUnderWay ?? this.#applied): void {
     const entry = this.#entryOf({ kind, name });
     if (entry === undefined) return;
     const namespace = this.#memory.namespaceOf({ kind, name });
@@ -301,7 +308,7 @@ export class ProxyState {
     for (const ref of this.#memory.settle()) this.#push(ref);
   }
 
-  /** What a decision has and what is known of an earlier one. */
+  /** Routes of this decision and those known from an earlier one. */
   #allRoutes(decision: RoutingDecision): ChangedRoutes {
     const { hosts, services, certificates, serverNames, users } = decision;
     const either = (kind: EntryKind, decided: ReadonlyMap<string, unknown> | undefined) =>
@@ -315,7 +322,7 @@ export class ProxyState {
     };
   }
 
-  /** What is there before what refers to it, and what is gone the other way round. */
+  /** Adds an entry before its references, and removes it after them. */
   *#applyRoutes(decision: RoutingDecision, changed: ChangedRoutes): Steps<void> {
     const { hosts, certificates, serverNames, users, sameAs } = decision;
     const has = (map: ReadonlyMap<string, unknown> | undefined) => (name: string) =>
@@ -405,29 +412,42 @@ export class ProxyState {
     return text;
   }
 
-  /** `decidedVersion` may be behind: a service is decided again while routes are applied. */
-  #applyService(key: string, { services }: RoutingDecision, decidedVersion = 0): void {
-    const version = Math.max(decidedVersion, this.#values.service.get(key)?.version ?? 0);
+  /**
+   * In steps, of which the last one counts. `decidedVersion` may be behind: a service is decided again
+   * while routes are applied.
+   */
+  *#applyService(key: string, { services }: RoutingDecision, decidedVersion = 0): Steps<void> {
     const endpoints = services.get(key);
-    const routed = endpoints === undefined ? undefined : tieredEndpoints(endpoints);
-    const released = this.#slotUsers.get(key) ?? [];
+    const routed = endpoints && (yield* tieredInSteps(endpoints));
+    const peers = routed?.endpoints ?? [];
     // An address that another pod has got is another endpoint, with its own counters.
-    const identities = (routed?.endpoints ?? []).map(endpointId);
+    const identities = yield* mapInSteps(peers, endpointId);
     const namespace = this.#memory.namespaceOf({ kind: "service", name: key });
-    const slots = (routed?.endpoints ?? []).map((one) =>
-      this.slots.acquire(endpointId(one), { cluster: one.cluster, namespace }),
-    );
-    for (const one of released) this.slots.release(one);
-    if (identities.length > 0) this.#slotUsers.set(key, identities);
-    else this.#slotUsers.delete(key);
-    if (routed === undefined || routed.endpoints.every(isRouted)) this.#states.delete(key);
-    else
-      this.#states.set(
-        key,
-        routed.endpoints.map(({ state }) => state),
-      );
+    const slots: number[] = [];
+    yield* mapInSteps(peers, ({ cluster }) => {
+      const identity = identities[slots.length] ?? "";
+      slots.push(this.slots.acquire(identity, { cluster, namespace }));
+    });
     const value = routed && serviceEntry(key, routed, slots);
-    this.#setService(key, value && JSON.stringify(value), version);
+    yield;
+    const text = value && JSON.stringify(value);
+    yield;
+    // Meanwhile it was decided again, or its last route has gone: that is applied for itself.
+    const isOvertaken = services.get(key) !== endpoints;
+    const released = isOvertaken ? identities : (this.#slotUsers.get(key) ?? []);
+    if (!isOvertaken) {
+      if (identities.length > 0) this.#slotUsers.set(key, identities);
+      else this.#slotUsers.delete(key);
+      if (peers.every(isRouted)) this.#states.delete(key);
+      else
+        this.#states.set(
+          key,
+          peers.map(({ state }) => state),
+        );
+      const version = Math.max(decidedVersion, this.#values.service.get(key)?.version ?? 0);
+      this.#setService(key, text, version);
+    }
+    yield* mapInSteps(released, (one) => this.slots.release(one));
   }
 
   #set(kind: EntryKind, name: string, text: string | undefined, owned?: Owned): void {

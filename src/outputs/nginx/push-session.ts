@@ -68,8 +68,8 @@ export class PushSession {
   }
 
   /**
-   * What is new, part by part; `onRouted` is called as each is acknowledged. Services that change
-   * meanwhile go between two parts: an endpoint that leaves waits for one of them and not for all.
+   * Pushes new entries, part by part; `onRouted` is called as each is acknowledged. Services that
+   * change meanwhile go between two parts, so a removal waits for one part and not for all.
    */
   async change(
     state: ProxyState,

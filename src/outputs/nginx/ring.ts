@@ -64,7 +64,7 @@ function nextFitting(
 }
 
 function ringOf({ entry }: BalancedService, tier: Tier): Ring {
-  // What weighs nothing has no keys.
+  // An endpoint with weight 0 has no keys.
   const weighty = indexesOf(tier).filter(
     (index) => tier.sums === undefined || (entry.weights?.[index] ?? 1) > 0,
   );

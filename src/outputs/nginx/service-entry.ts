@@ -2,6 +2,7 @@
 // in which tier is decided here; the twin of proxy/lua/lockstep/service_entry.lua checks it.
 
 import { type DecidedEndpoint, isRouted } from "../../decide/decision.ts";
+import { atOnce, mapInSteps, type Steps } from "../../environment/steps.ts";
 import { isRecord } from "../../kube/kinds/fields.ts";
 import { endpointId } from "../../sources/endpoint-id.ts";
 
@@ -32,19 +33,26 @@ const groups: readonly ((endpoint: DecidedEndpoint) => boolean)[] = [
 
 /** By state, and among those of the same state by priority. */
 export function tieredEndpoints(endpoints: readonly DecidedEndpoint[]): TieredEndpoints {
+  return atOnce(tieredInSteps(endpoints));
+}
+
+export function* tieredInSteps(endpoints: readonly DecidedEndpoint[]): Steps<TieredEndpoints> {
   const known = new Set<string>();
   const tiers: number[] = [];
   const ordered: DecidedEndpoint[] = [];
   for (const isInGroup of groups) {
     for (const tier of byPriority(endpoints.filter(isInGroup))) {
-      const fresh = tier.filter(({ address, port }) => {
+      const before = ordered.length;
+      yield* mapInSteps(tier, (endpoint) => {
+        const { address, port } = endpoint;
         const peer = endpointId({ address, port });
-        return !known.has(peer) && known.add(peer);
+        if (known.has(peer)) return;
+        known.add(peer);
+        ordered.push(endpoint);
       });
-      if (fresh.length > 0) tiers.push(fresh.length);
-      // One by one: a tenant may list more endpoints than a call takes arguments.
-      for (const endpoint of fresh) ordered.push(endpoint);
+      if (ordered.length > before) tiers.push(ordered.length - before);
     }
+    yield;
   }
   return { tiers, endpoints: ordered };
 }

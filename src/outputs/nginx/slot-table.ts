@@ -16,12 +16,12 @@ export const uncountedSlot = 0;
 
 interface Held {
   readonly slot: number;
-  /** Whose service had it first. */
+  /** The namespace of the first service that used it. */
   readonly namespace: string;
   users: number;
 }
 
-/** Who has a slot. */
+/** The endpoint in a slot. */
 export interface SlotHolder {
   readonly endpoint: string;
   readonly cluster: string;
@@ -75,7 +75,7 @@ export class SlotTable {
     this.#check();
   }
 
-  /** Whose counters these are. */
+  /** The endpoint of these counters. */
   endpointAt(slot: number): string | undefined {
     return this.#holders.get(slot)?.endpoint;
   }

@@ -76,7 +76,7 @@ export class SnapshotContent {
   }
 }
 
-/** What is saved in the file; undefined when it is not whole, or not one of these. */
+/** The state in the file; undefined when it is incomplete or has another format. */
 export function readSnapshot(content: Uint8Array): SavedState | undefined {
   const endOfHeader = content.indexOf("\n".charCodeAt(0));
   if (endOfHeader < 0) return undefined;

@@ -15,7 +15,7 @@ import {
   snapshotBytesMax,
 } from "./snapshot-format.ts";
 
-/** What is saved, as it stands now. */
+/** The state to save, as it is now. */
 export interface SavedSource {
   entries(): Iterable<ProxyEntry>;
   /** Of the endpoints of a service. */

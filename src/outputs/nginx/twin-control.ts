@@ -20,7 +20,7 @@ export interface TwinIdentity {
   readonly workerPid: number;
 }
 
-/** What one full load brought, and the changes since. Hosts are compiled when they are first asked for. */
+/** The entries of one full load, and the changes since. Hosts are compiled when first used. */
 class Generation {
   readonly number: number;
   readonly services = new Map<string, BalancedService>();
@@ -86,7 +86,7 @@ function setOrDelete<Value>(
   else known.set(name, value);
 }
 
-/** What requests are routed by. */
+/** The state that routes requests. */
 export type TwinState = Pick<
   Generation,
   "host" | "services" | "certificates" | "serverNames" | "users"
@@ -116,7 +116,7 @@ export class TwinControl {
   readonly #identity: TwinIdentity;
   readonly #suspects: TwinSuspects;
   readonly #counters: TwinCounters;
-  /** What requests see; undefined until the first load is complete. */
+  /** The state that requests see; undefined until the first load is complete. */
   visible: Generation | undefined;
   #loading: Generation | undefined;
   readonly #memory: TwinMemory;

@@ -1,4 +1,4 @@
-// What each endpoint did: the twin of proxy/lua/lockstep/counters.lua.
+// Counters of each endpoint: the twin of proxy/lua/lockstep/counters.lua.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { SlotCounters } from "./control-client.ts";
 import { uncountedSlot } from "./slot-table.ts";

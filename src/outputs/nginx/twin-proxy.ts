@@ -137,7 +137,7 @@ export class TwinProxy {
     return undefined;
   }
 
-  /** What is loaded soon after the start; undefined when nothing is. */
+  /** The first load, if it comes soon after the start; undefined otherwise. */
   async #firstLoad({ request }: ServerExchange): Promise<TwinControl["visible"]> {
     for (let poll = 0; poll < loadPolls && !request.closed.aborted; poll += 1) {
       await this.#options.timers.sleep(loadPollMs);

@@ -1,5 +1,5 @@
-// What the client of an exchange sees: a promise of the answer, then its body. Its signal may end
-// the exchange at any stage until the body has been read to its end.
+// The client's side of an exchange: a promise of the answer, then its body. Its signal may end the
+// exchange at any stage until the body has been read to its end.
 import {
   type IncomingResponse,
   NetworkError,

@@ -1,6 +1,6 @@
-// What travels in a channel. An exchange is: `open`, then data up and down; the answer begins with
-// `head`; each body ends with `end`. `reset` and `refused` are the two ways it breaks on the way.
-// `credit` tells the sender of a body how much the receiver has taken.
+// The frames in a channel. An exchange is: `open`, then data up and down; the answer begins with
+// `head`; each body ends with `end`. `reset` and `refused` are the two ways in which it breaks.
+// `credit` reports to the sender of a body how much the receiver has taken.
 import type { Headers } from "../../environment/network.ts";
 
 export type Frame =

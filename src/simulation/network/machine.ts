@@ -28,7 +28,7 @@ export class Machine implements NetworkNode {
     return false;
   }
 
-  /** Who answers at this address and port, if anyone does. */
+  /** The listener at this address and port, if any. */
   listenerAt(address: string, port: number): SimulatedListener | undefined {
     return (
       this.listeners.get(listenerKey(address, port)) ??

@@ -1,6 +1,6 @@
-// What the server of an exchange sees: the request, a way to answer, and a signal for the end.
-// Classes with getters rather than object literals with getters: each of those would get a hidden
-// class of its own, which only a full garbage collection frees.
+// The server's side of an exchange: the request, a way to answer, and a signal for the end. Classes
+// with getters rather than object literals with getters: each literal would get its own hidden
+// class, which only a full garbage collection frees.
 import {
   type BodyWriter,
   type Headers,

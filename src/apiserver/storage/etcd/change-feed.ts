@@ -38,7 +38,7 @@ export class ChangeFeed {
     stream.join(watch);
   }
 
-  /** What has caught up with the others joins them. */
+  /** A stream that has caught up with the others joins them. */
   #advanced(stream: ChangeStream): void {
     const main = this.#main;
     if (main === undefined || main === stream || main.isOver) return;

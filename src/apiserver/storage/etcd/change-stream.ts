@@ -34,7 +34,7 @@ export interface ChangeStreamOptions {
   readonly timers: Timers;
   readonly random: Random;
   readonly log: Log;
-  /** What every key of ours begins with. */
+  /** The start of every key of this cluster. */
   readonly root: string;
 }
 
@@ -102,7 +102,7 @@ export class ChangeStream {
     return this.#ended.signal.aborted;
   }
 
-  /** What it has missed follows after the present turn. */
+  /** Missed changes follow after the present turn. */
   join(watch: ChangeWatch): void {
     this.#watches.add(watch);
     queueMicrotask(() => this.#deliver(watch));

@@ -23,13 +23,15 @@ export interface EtcdCall {
   /** Under `/v3/`: `kv/range`. */
   readonly path: string;
   readonly body: object;
-  /** What may be repeated after a connection that broke. */
+  /** A read may be repeated after a broken connection, a write only if it was not sent. */
   readonly kind: "read" | "write";
   /** Of the kind unless given. */
   readonly deadlineMs?: number;
 }
 
-/** What kube-apiserver 1.36 lets a request take: 60 s, of which a write keeps some to answer. */
+/**
+ * The time limit of a request in kube-apiserver 1.36: 60 s, of which a write keeps some to answer.
+ */
 const deadlines = { read: 60_000, write: 34_000 } as const;
 
 /** An etcd that is there answers a connection at once; the next member may be tried then. */

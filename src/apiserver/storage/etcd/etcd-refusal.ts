@@ -1,4 +1,4 @@
-// What etcd refuses, and why: its gateway answers with the code and the message of gRPC.
+// Refusals of etcd and their reasons: its gateway answers with the code and the message of gRPC.
 import type { IncomingResponse } from "../../../environment/network.ts";
 import { readBounded } from "../../../kube/client/http-client-body.ts";
 import { isRecord, type RawRecord } from "../../../kube/kinds/fields.ts";

@@ -32,7 +32,7 @@ export interface EtcdStorageOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "network" | "log"> {
   /** `http://127.0.0.1:2379` of each member of one etcd. */
   readonly endpoints: readonly string[];
-  /** What every key begins with, when several clusters share an etcd: `/lab-1`. */
+  /** The start of every key, when several clusters share an etcd: `/lab-1`. */
   readonly root?: string;
   /** 0 leaves compaction to others; five minutes unless given, as in the real server. */
   readonly compactEveryMs?: number;

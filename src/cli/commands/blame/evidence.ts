@@ -16,7 +16,7 @@ import {
 } from "../../../recording/recording-file.ts";
 import { RecordingVersionError } from "../../../recording/recording-line.ts";
 import { UsageError } from "../../command.ts";
-import { counted, numberText } from "../../terminal/value-text.ts";
+import { counted } from "../../terminal/value-text.ts";
 
 interface AskedEvidence {
   readonly recordings: readonly string[];
@@ -65,8 +65,8 @@ export async function loadEvidence(
   }
   if (evidence.dropped > 0) {
     limits.push(
-      `${numberText(evidence.dropped)} of the oldest pods, changes of pods, endpoints, services, ` +
-        "nodes and periods were left out to save memory; requests to them are unknown.",
+      `${counted(evidence.dropped, "record")} of pods, endpoints, services, nodes or times left out ` +
+        "to save memory, the oldest first. The cause of requests to them is unknown.",
     );
   }
   return { evidence, notes, limits };

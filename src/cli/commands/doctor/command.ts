@@ -12,11 +12,13 @@ export interface DoctorFlags {
   readonly ignore: readonly string[];
   readonly explain?: string;
   readonly context: readonly string[];
+  readonly allContexts?: boolean;
   readonly kubeconfig?: string;
   /** Milliseconds; the default unless given. */
   readonly for?: number;
   readonly maxQps?: number;
   readonly save?: string;
+  readonly metrics: readonly string[];
 }
 
 const epilogue = `
@@ -61,6 +63,12 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
       "find the cause of late endpoint changes in logs and objects, or in a live cluster",
     )
     .argument("[path...]", "files and folders to read; - is standard input")
+    .option(
+      "--metrics <url-or-file>",
+      "metrics of a component: a /metrics URL, a saved page, or a Prometheus; repeatable",
+      listOf(anyText),
+      [],
+    )
     .optionsGroup("Live cluster:")
     .option(
       "--context <name>",
@@ -68,6 +76,7 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
       listOf(anyText),
       [],
     )
+    .option("--all-contexts", "examine the cluster of each context, one after the other")
     .option("--kubeconfig <file>", kubeconfigHelp)
     .option(
       "--for <duration>",

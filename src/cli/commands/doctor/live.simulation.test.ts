@@ -19,13 +19,23 @@ const kubeconfig = JSON.stringify({
   users: [{ name: "admin", user: { token: "admin-token" } }],
 });
 
-async function doctor({ simulation }: ControllerWorld, ...args: readonly string[]) {
+function doctor(world: ControllerWorld, ...args: readonly string[]) {
+  return doctorUntil(world, undefined, ...args);
+}
+
+/** Stopped after so long; not at all when undefined. */
+async function doctorUntil(
+  { simulation }: ControllerWorld,
+  stopAfterMs: number | undefined,
+  ...args: readonly string[]
+) {
   const environment = simulation.host("lockstep");
   await environment.files.write("/kubeconfig", kubeconfig);
   const terminal = new RecordedTerminal();
   const stop = new AbortController();
   const startedMs = simulation.now();
   const context = { environment, terminal, stop: stop.signal };
+  if (stopAfterMs !== undefined) environment.timers.after(stopAfterMs, () => stop.abort());
   const code = await runProgram(context, "0.0.0", ["doctor", ...args]);
   const tookMs = simulation.now() - startedMs;
   return { code, tookMs, out: terminal.out, errors: terminal.error };
@@ -48,6 +58,8 @@ test("prints the cost, examines the cluster within the rate, and saves for its o
     expect(live.errors).toMatch(/a: reads only\. Will list 3 nodes.*at\s+most 2 a second/s);
     expect(live.out).toContain("Cluster a\n");
     const [, requests = "0"] = /cluster a: (\d+) requests/.exec(live.out) ?? [];
+    const [, most = "0"] = /at\s+most\s+(\d+)\s+requests/.exec(live.errors) ?? [];
+    expect(Number(requests)).toBeLessThanOrEqual(Number(most));
     expect(live.tookMs).toBeGreaterThan((Number(requests) - 2) * 500);
     const offline = await doctor(world, "/seen", "--output", "json");
     expect(offline.code).toBe(live.code);
@@ -62,5 +74,24 @@ test("ends with 2 where nothing could be read, and goes on with the other cluste
     expect(away.errors).toContain("away: nothing could be examined");
     const both = await doctor(world, ...at("away"), "--context", "a", "--output", "json");
     expect(both.code).toBe(0);
-    expect(JSON.parse(both.out)).toMatchObject({ cluster: "a", notExamined: [], findings: [] });
+    const notExamined = ["pods/proxy: pod kube-controller-manager-master has no address."];
+    expect(JSON.parse(both.out)).toMatchObject({ cluster: "a", notExamined, findings: [] });
+  }));
+
+test("examines every context, and says which one cannot be examined", () =>
+  inControllerWorld(async (world) => {
+    const all = ["--all-contexts", "--kubeconfig", "/kubeconfig", "--for", "1s"];
+    const seen = await doctor(world, ...all);
+    expect(seen.code).toBe(0);
+    expect(seen.out).toContain("Cluster a\n");
+    expect(seen.errors).toContain("away: nothing could be examined");
+  }));
+
+test("prints what was read so far when it is stopped early", () =>
+  inControllerWorld(async (world) => {
+    const seen = await doctorUntil(world, 20_000, ...at("a"), "--for", "5m");
+    expect(seen.code).toBe(0);
+    expect(seen.tookMs).toBeLessThan(25_000);
+    expect(seen.out).toContain("Stopped early: this is the result of what was read until then.");
+    expect(seen.out).toMatch(/cluster a: \d+ requests, \d+ watches, [5-9] samples/);
   }));

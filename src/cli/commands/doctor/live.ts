@@ -1,7 +1,7 @@
 // The live part of `lockstep doctor`: examines one cluster within the rate, shows the cost before and
 // the progress meanwhile, and saves what was read if a folder is given.
 import { visible } from "../../../decide/routing/shown-text.ts";
-import type { TextFacts } from "../../../doctor/evidence/text-reader.ts";
+import type { Facts } from "../../../doctor/evidence/evidence.ts";
 import { type ApiCost, examineCluster } from "../../../doctor/live/examine-cluster.ts";
 import { Gathered } from "../../../doctor/live/gathered.ts";
 import { LiveReader } from "../../../doctor/live/live-reader.ts";
@@ -12,6 +12,7 @@ import { TokenBucket } from "../../../kube/client/token-bucket.ts";
 import type { ObservedCluster } from "../../../observe/observer.ts";
 import { type CommandContext, UsageError } from "../../command.ts";
 import { asUsage } from "../../flags.ts";
+import { errorsOnly } from "../../quiet-log.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { wrapText } from "../../terminal/text.ts";
 import { counted, numberText } from "../../terminal/value-text.ts";
@@ -20,7 +21,10 @@ import type { DoctorFlags } from "./command.ts";
 export interface LiveSummary {
   readonly cluster: string;
   readonly requests: number;
+  readonly watches: number;
   readonly samples: number;
+  /** Ended early by the user. */
+  readonly isInterrupted: boolean;
   /** Of logs, flags and Events. */
   readonly lines: number;
   /** What could not be examined, each as a sentence. */
@@ -35,7 +39,7 @@ const defaultMaxQps = 10;
 export async function examineLive(
   { environment, terminal, stop }: CommandContext,
   { cluster, client }: ObservedCluster,
-  facts: TextFacts,
+  facts: Facts,
   flags: DoctorFlags,
 ): Promise<LiveSummary> {
   const { clock, timers, files } = environment;
@@ -62,12 +66,14 @@ export async function examineLive(
     terminal.writeError(`${lines.join("\n")}\n`);
   };
   try {
-    const samples = await asUsage([FilesError], () =>
+    const examined = await asUsage([FilesError], () =>
       examineCluster({
+        ...environment,
+        // A watch that is refused or fails is in the report.
+        log: errorsOnly(environment.log),
+        cluster,
         reader,
         gathered,
-        clock,
-        timers,
         signal: stop,
         forMs,
         maxQps,
@@ -76,8 +82,9 @@ export async function examineLive(
           progress.show(`${visible(cluster)}: ${step}`, visible(detail)),
       }),
     );
-    const { requests, problems, answers } = reader;
-    return { cluster, requests, samples, lines: gathered.lines, problems, isObserved: answers > 0 };
+    const { requests, watches, problems, answers } = reader;
+    const { lines } = gathered;
+    return { cluster, requests, watches, ...examined, lines, problems, isObserved: answers > 0 };
   } finally {
     progress.clear();
   }
@@ -89,17 +96,17 @@ function costText(
   cost: ApiCost,
   { forMs, maxQps }: { readonly forMs: number; readonly maxQps: number },
 ): string {
-  const { objects, listRequests, logRequestsMax, requestsPerSample, sampleEveryMs } = cost;
+  const { objects, lists, watches, perSample, sampleEveryMs, metrics, logs, total } = cost;
   const listed = [...objects].map(([resource, count]) =>
     count === undefined ? `${resource} (number unknown)` : `${numberText(count)} ${resource}`,
   );
-  const samples = Math.max(1, Math.floor(forMs / sampleEveryMs));
-  const all = listRequests + logRequestsMax + samples * requestsPerSample;
   return (
-    `${visible(cluster)}: reads only. Will list ${listed.join(", ")} in ` +
-    `${counted(listRequests, "request")}, then sample every ${durationText(sampleEveryMs)} for ` +
-    `${durationText(forMs)} with ${counted(requestsPerSample, "request")} each, then read up to ` +
-    `${counted(logRequestsMax, "log")}: about ${counted(all, "request")}, at most ${maxQps} a second.`
+    `${visible(cluster)}: reads only. Will list ${listed.join(", ")} in ${counted(lists, "request")}. ` +
+    `For ${durationText(forMs)} it watches pods, services and published endpoints ` +
+    `(${counted(watches, "request")}) and samples every ${durationText(sampleEveryMs)} with up to ` +
+    `${counted(perSample, "request")}. Then it reads up to ${counted(logs, "log")} and ` +
+    `${counted(metrics, "metrics page")}. In total at most ${counted(total, "request")}, at most ` +
+    `${maxQps} a second.`
   );
 }
 

@@ -2,7 +2,7 @@
 import { resolve as absolute } from "node:path";
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { allCauses, diagnose } from "../../../doctor/diagnose.ts";
-import { noFacts } from "../../../doctor/evidence/evidence.ts";
+import { evidenceIn, type Facts, noFacts } from "../../../doctor/evidence/evidence.ts";
 import {
   emptySummary,
   NoSuchPathError,
@@ -11,6 +11,8 @@ import {
   readStream,
 } from "../../../doctor/evidence/read-paths.ts";
 import { type Finding, severities } from "../../../doctor/finding.ts";
+import { readMetricsUrl } from "../../../doctor/live/metrics-url.ts";
+import { durationText } from "../../../environment/duration-text.ts";
 import { FilesError } from "../../../environment/files.ts";
 import { CredentialsError } from "../../../kube/credentials/credentials.ts";
 import type { ObservedCluster } from "../../../observe/observer.ts";
@@ -21,6 +23,9 @@ import { watchedClusters } from "../../watched-clusters.ts";
 import type { DoctorFlags } from "./command.ts";
 import { examineLive } from "./live.ts";
 import { explanation, reportText } from "./view.ts";
+
+/** Two looks at a metrics page. */
+const metricsForMs = 30_000;
 
 export async function runDoctor(
   context: CommandContext,
@@ -34,23 +39,25 @@ export async function runDoctor(
     context.terminal.write(explanation(flags.explain));
     return 0;
   }
-  refuseWithout("--context", flags.context.length > 0, {
+  const { context: contexts, allContexts = false } = flags;
+  const isLive = contexts.length > 0 || allContexts;
+  refuseWithout("--context", isLive, {
     "--kubeconfig": flags.kubeconfig !== undefined,
-    "--for": flags.for !== undefined,
+    "--for": flags.for !== undefined && !flags.metrics.some(isUrl),
     "--max-qps": flags.maxQps !== undefined,
     "--save": flags.save !== undefined,
   });
-  if (paths.length === 0 && flags.context.length === 0) {
+  if (paths.length === 0 && !isLive && flags.metrics.length === 0) {
     throw new UsageError(
       "give at least one file or folder with logs or objects, or - for standard input, or --context " +
         "for a live cluster",
     );
   }
-  if (flags.context.length === 0) return diagnoseOne(context, paths, flags);
-  if (paths.length > 0 && flags.context.length > 1) {
+  if (!isLive) return diagnoseOne(context, paths, flags);
+  if (paths.length > 0 && (contexts.length > 1 || allContexts)) {
     throw new UsageError("files can be read together with one --context only: remove the others.");
   }
-  const asked = { kubeconfig: flags.kubeconfig, contexts: flags.context, allContexts: false };
+  const asked = { kubeconfig: flags.kubeconfig, contexts, allContexts };
   const { clusters, leftOut } = await asUsage([CredentialsError], () =>
     watchedClusters(
       context.environment,
@@ -61,7 +68,10 @@ export async function runDoctor(
   for (const sentence of leftOut) context.terminal.writeError(`! ${visible(sentence)}\n`);
   const codes: ExitCode[] = [];
   // One after the other: what is found in one cluster says nothing about another one.
-  for (const cluster of clusters) codes.push(await diagnoseOne(context, paths, flags, cluster));
+  for (const cluster of clusters) {
+    codes.push(await diagnoseOne(context, paths, flags, cluster));
+    if (context.stop.aborted) break;
+  }
   if (codes.includes(1)) return 1;
   return codes.includes(0) ? 0 : 2;
 }
@@ -75,6 +85,7 @@ async function diagnoseOne(
 ): Promise<ExitCode> {
   const facts = noFacts();
   const summary = await readAll(context, facts, paths);
+  await readMetrics(context, { facts, summary }, flags);
   const live = cluster && (await examineLive(context, cluster, facts, flags));
   if (live?.isObserved === false && paths.length === 0) {
     const problems = live.problems.map((text) => `  ${visible(text)}`);
@@ -85,12 +96,51 @@ async function diagnoseOne(
     return 2;
   }
   const causes = allCauses.filter(({ name }) => !flags.ignore.includes(name));
-  const diagnosis = diagnose({ ...facts, metrics: [], journeys: undefined }, causes);
-  const examined = { ...summary, signs: facts.signs.all, objects: facts.objects, live };
+  const evidence = evidenceIn(facts);
+  const diagnosis = diagnose(evidence, causes);
+  const { objects, journeys: changes, metrics } = evidence;
+  const read = { objects, changes, metrics: metrics.length, signs: facts.signs.all };
+  const examined = { ...summary, ...read, live };
   context.terminal.write(reportText(diagnosis, examined, { ...flags, terminal: context.terminal }));
   const isSevere = ({ severity }: Finding): boolean =>
     severities.indexOf(severity) >= severities.indexOf(flags.failOn);
   return diagnosis.findings.some(isSevere) ? 1 : 0;
+}
+
+function isUrl(text: string): boolean {
+  return /^https?:\/\//.test(text);
+}
+
+async function readMetrics(
+  context: CommandContext,
+  { facts, summary }: { readonly facts: Facts; readonly summary: ReadSummary },
+  flags: DoctorFlags,
+): Promise<void> {
+  const { environment, terminal, stop } = context;
+  const { files, log } = environment;
+  const forMs = flags.for ?? metricsForMs;
+  const options = { files, log, facts, signal: stop, areMetrics: true };
+  for (const place of flags.metrics) {
+    if (!isUrl(place)) await asPaths(() => readPath(options, absolute(place), summary));
+    else {
+      terminal.writeError(`Reading ${visible(place)} over ${durationText(forMs)}.\n`);
+      const given = { ...environment, signal: stop, metrics: facts.metrics, forMs };
+      const problem = await readMetricsUrl(given, place);
+      if (problem !== undefined) summary.limits.push(problem);
+    }
+  }
+}
+
+/** Paths that cannot be read are mistakes of the command line. */
+async function asPaths(read: () => Promise<void>): Promise<void> {
+  try {
+    await read();
+  } catch (error) {
+    if (error instanceof NoSuchPathError || error instanceof FilesError) {
+      throw new UsageError(error.message, { cause: error });
+    }
+    throw error;
+  }
 }
 
 function unknownCause(name: string): UsageError {
@@ -100,7 +150,7 @@ function unknownCause(name: string): UsageError {
 
 async function readAll(
   context: CommandContext,
-  facts: ReturnType<typeof noFacts>,
+  facts: Facts,
   paths: readonly string[],
 ): Promise<ReadSummary> {
   const { environment, terminal, stop, stdin } = context;
@@ -108,19 +158,17 @@ async function readAll(
   const summary = emptySummary();
   const onProgress = ({ bytes }: ReadSummary, path: string): void =>
     progress.show(`reading ${visible(path)}`, `${Math.round(bytes / 1e6)} MB`);
-  const options = { files: environment.files, facts, signal: stop, onProgress };
+  const { files, log } = environment;
+  const options = { files, log, facts, signal: stop, onProgress };
   try {
-    for (const path of paths) {
-      if (path !== "-") await readPath(options, absolute(path), summary);
-      else if (stdin === undefined)
-        throw new UsageError("nothing is piped in: give a file instead of -");
-      else await readStream(options, stdin(), { name: "standard input", summary });
-    }
-  } catch (error) {
-    if (error instanceof NoSuchPathError || error instanceof FilesError) {
-      throw new UsageError(error.message, { cause: error });
-    }
-    throw error;
+    await asPaths(async () => {
+      for (const path of paths) {
+        if (path !== "-") await readPath(options, absolute(path), summary);
+        else if (stdin === undefined)
+          throw new UsageError("nothing is piped in: give a file instead of -");
+        else await readStream(options, stdin(), { name: "standard input", summary });
+      }
+    });
   } finally {
     progress.clear();
   }

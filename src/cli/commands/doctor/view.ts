@@ -2,13 +2,16 @@
 
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { allCauses, type Diagnosis } from "../../../doctor/diagnose.ts";
+import type { JourneyEvidence } from "../../../doctor/evidence/evidence.ts";
 import type { ObjectFacts } from "../../../doctor/evidence/objects.ts";
+import { publishedLag } from "../../../doctor/evidence/published-lag.ts";
 import type { ReadSummary } from "../../../doctor/evidence/read-paths.ts";
 import { placeText, type SignGroup } from "../../../doctor/evidence/sign-log.ts";
 import type { Finding } from "../../../doctor/finding.ts";
 import { jsonReport } from "../../../doctor/report/json.ts";
 import { markdownLines } from "../../../doctor/report/markdown.ts";
 import { withoutSecrets, withTexts } from "../../../doctor/report/redacted.ts";
+import { durationText } from "../../../environment/duration-text.ts";
 import type { Terminal } from "../../../environment/terminal.ts";
 import { findingText } from "../../terminal/finding-text.ts";
 import { jsonLine } from "../../terminal/json-line.ts";
@@ -19,6 +22,10 @@ import type { LiveSummary } from "./live.ts";
 export interface Examined extends ReadSummary {
   readonly signs: readonly SignGroup[];
   readonly objects: ObjectFacts;
+  /** Undefined when none were observed. */
+  readonly changes: JourneyEvidence | undefined;
+  /** Processes whose metrics were read twice. */
+  readonly metrics: number;
   /** Undefined when only files were read. */
   readonly live?: LiveSummary | undefined;
 }
@@ -29,6 +36,8 @@ interface ViewOptions {
 }
 
 const widthMax = 100;
+
+const interruptedText = "Stopped early: this is the result of what was read until then.";
 
 export function reportText(
   given: Diagnosis,
@@ -46,6 +55,7 @@ export function reportText(
   const width = Math.min(terminal.columns, widthMax);
   return [
     ...(live === undefined ? [] : [`Cluster ${visible(live.cluster)}`]),
+    ...(live?.isInterrupted === true ? [interruptedText] : []),
     verdict(diagnosis),
     "",
     ...diagnosis.findings.flatMap((finding) => [
@@ -112,13 +122,14 @@ function examinedLines(examined: Examined): readonly string[] {
     ...(live === undefined
       ? []
       : [
-          `  cluster ${visible(live.cluster)}: ${counted(live.requests, "request")}, ${counted(live.samples, "sample")}, ${live.lines} lines of logs${files === 0 ? `, ${known} of them known log messages` : ""}`,
+          `  cluster ${visible(live.cluster)}: ${counted(live.requests, "request")}, ${live.watches} watches, ${counted(live.samples, "sample")}, ${live.lines} lines of logs${files === 0 ? `, ${known} of them known log messages` : ""}`,
         ]),
     ...(files === 0 && live !== undefined
       ? []
       : [
           `  ${files} ${files === 1 ? "file" : "files"}, ${(bytes / 1e6).toFixed(1)} MB, ${lines} lines, ${known} of them known log messages`,
         ]),
+    ...changesLines(examined),
     ...(found.length === 0 ? [] : [`  ${found.join(", ")}`]),
     ...objects.tooLarge.map(
       (place) =>
@@ -127,6 +138,25 @@ function examinedLines(examined: Examined): readonly string[] {
     ...(binary.length === 0 ? [] : [`  ${binary.length} files were skipped: they are no text`]),
     ...limits.map((text) => `  ${text}`),
   ];
+}
+
+/** The observed changes, with their median lag. */
+function changesLines({ changes, metrics }: Examined): readonly string[] {
+  const lines = [];
+  if (changes !== undefined) {
+    const lags = (["join", "leave"] as const).flatMap((direction) => {
+      const lag = publishedLag(changes, direction);
+      const name = direction === "join" ? "added" : "removed";
+      return lag === undefined
+        ? []
+        : [
+            `${counted(lag.count, `${name} endpoint`)} published after a median of ${durationText(lag.medianMs)}, at most ${durationText(lag.maxMs)}`,
+          ];
+    });
+    lines.push(`  changes: ${lags.length === 0 ? "none were observed" : lags.join("; ")}`);
+  }
+  if (metrics > 0) lines.push(`  metrics of ${counted(metrics, "program")}`);
+  return lines;
 }
 
 function notExaminedLines(live: LiveSummary | undefined, width: number): readonly string[] {

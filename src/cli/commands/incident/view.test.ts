@@ -18,13 +18,13 @@ test("a result is its timeline, its figures, what it meant, its charts and what 
     ✗ Simulation matches the reference in 1 of 2 numbers (failed: PUT requests per
       resync). Lockstep met 2 of 3 goals (failed: requests lost).
 
-    What happened
-      1            0 the controllers start
-      2         30 s release 1: every pod of the shop is replaced, and this text is
-                     long
-      3   1 min 30 s release 1 has reached every replica
-      4      +400 ms and a moment later the play is over
-      5          1 s on another stage it begins again
+    What happened (h:mm:ss of simulated time)
+      1  0:00:00 the controllers start
+      2  0:00:30 release 1: every pod of the shop is replaced, and this text is long
+      3  0:01:30 release 1 has reached every replica
+      4  0:01:30 and a moment later the play is over
+      another cluster, from 0:00:00
+      5  0:00:01 on another stage it begins again
 
     Numbers
                                   this run  reference         bounds

@@ -10,12 +10,7 @@ import {
   isWithinBounds,
   type Unit,
 } from "../../../lab/incidents/figure.ts";
-import type {
-  Incident,
-  IncidentResult,
-  Measure,
-  TimelineEntry,
-} from "../../../lab/incidents/incident.ts";
+import type { Incident, IncidentResult, Measure } from "../../../lab/incidents/incident.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { type Cell, type Column, rowLines, tableWidth } from "../../terminal/table.ts";
 import { wrapText } from "../../terminal/text.ts";
@@ -41,8 +36,8 @@ const verdict: Column = { width: 18, align: "left" };
 const seenLeastWidth = 16;
 const goalLeastWidth = 19;
 
-/** `+15 min 54 s` and a space. */
-const timeColumns = 13;
+/** `33:15:54` and a space; `100:00:00` is longer than every play. */
+const timeColumns = 9;
 
 export function resultLines(
   incident: Story,
@@ -59,7 +54,7 @@ export function resultLines(
     ...storyLines(incident, isFixed, width),
     paint.secondary(circumstances(result)),
     ...verdictLines(result, options),
-    ...section("What happened", timeline.length, () => timelineLines(result, options), paint),
+    ...section(timelineTitle(result), timeline.length, () => timelineLines(result, options), paint),
     ...section("Numbers", results.length, () => figureTable(results, "bounds", options), paint),
     ...section(
       "Numbers that follow from an assumption (not compared)",
@@ -119,24 +114,31 @@ function section(
   return count === 0 ? [] : ["", paint.strong(title), ...lines()];
 }
 
+function timelineTitle({ stage }: IncidentResult): string {
+  return `What happened (h:mm:ss of ${stage === "virtual" ? "simulated" : "real"} time)`;
+}
+
+/** Each stage has its own clock. */
 function timelineLines({ timeline }: IncidentResult, { width, paint }: ResultOptions) {
-  return timeline.flatMap((entry, index) => {
-    const { text } = entry;
-    const time = timeText(entry, timeline[index - 1]).padStart(timeColumns - 1);
+  return timeline.flatMap(({ text, atMs, stage }, index) => {
+    const time = clockText(atMs).padStart(timeColumns - 1);
+    const isNextStage = index > 0 && (timeline[index - 1]?.stage ?? 1) !== (stage ?? 1);
     const [first = "", ...rest] = wrapText(text, { width: width - timeColumns - 4 });
     const below = " ".repeat(timeColumns + 4);
     return [
+      ...(isNextStage ? [paint.secondary(`${indent}another cluster, from 0:00:00`)] : []),
       `${indent}${markName(index)} ${paint.secondary(time)} ${first}`,
       ...rest.map((line) => below + line),
     ];
   });
 }
 
-/** Since the start of the stage; since the previous entry where both texts would be equal. */
-function timeText({ stage, atMs }: TimelineEntry, before: TimelineEntry | undefined): string {
-  const text = durationText(atMs);
-  if (before === undefined || before.stage !== stage || atMs <= before.atMs) return text;
-  return durationText(before.atMs) === text ? `+${durationText(atMs - before.atMs)}` : text;
+/** `0:03:15`, `33:15:54`: two entries of one day stay apart. */
+function clockText(ms: number): string {
+  const seconds = Math.floor(ms / 1_000);
+  const [minutes, rest] = [Math.floor(seconds / 60) % 60, seconds % 60];
+  const digits = [minutes, rest].map((value) => String(value).padStart(2, "0"));
+  return [Math.floor(seconds / 3_600), ...digits].join(":");
 }
 
 function figureTable(

@@ -38,7 +38,7 @@ test("the truth table has a row for each endpoint and its reason below", () => {
   expect(lines).toEqual([
     "  state     endpoint       pod    pod state  in slices  requests  failed",
     "  ● active  10.0.0.1:8080  web-1  ready      absent     12        1",
-    "      its pod is ready (join at once); last used 1 min 30 s ago",
+    "      its pod is ready (rule: join at once); last used 1 min 30 s ago",
   ]);
 });
 
@@ -48,9 +48,9 @@ test("of several clusters it says which, and problems come first", () => {
     "  ! something is wrong",
     "  state     endpoint       pod    pod state    in slices  requests  failed  cluster",
     "  ● active  10.0.0.1:8080  web-1  ready        absent     12        1       east",
-    "      its pod is ready (join at once); last used 1 min 30 s ago",
+    "      its pod is ready (rule: join at once); last used 1 min 30 s ago",
     "  ○ out     [fd00::1]:80   –      terminating  ready      –         –       west",
-    "      its pod is terminating (leave at once); priority 2; weight 3",
+    "      its pod is terminating (rule: leave at once); priority 2; weight 3",
   ]);
 });
 
@@ -59,11 +59,11 @@ test("in a narrow terminal what does not fit is in the sentence", () => {
   expect(endpointLines(narrow, { service: "", problems: [], endpoints: [web, strange] })).toEqual([
     "  state     endpoint       pod    pod state    in slices",
     "  ● active  10.0.0.1:8080  web-1  ready        absent",
-    "      its pod is ready (join at once); last used 1 min 30 s",
-    "      ago; 12 requests, 1 failed; in east",
+    "      its pod is ready (rule: join at once); last used 1 min",
+    "      30 s ago; 12 requests, 1 failed; in east",
     "  ○ out     [fd00::1]:80   –      terminating  ready",
-    "      its pod is terminating (leave at once); priority 2;",
-    "      weight 3; in west",
+    "      its pod is terminating (rule: leave at once); priority",
+    "      2; weight 3; in west",
   ]);
 });
 
@@ -102,7 +102,7 @@ test("a shadow that saw nothing says so", () => {
     longest: [],
   };
   expect(shadowLines(plain, summary)).toEqual([
-    "Shadow of 1 min 1 s: the slices were never behind the pods for more than 1 s\n",
+    "Compared for 1 min 1 s: the slices were never behind the pods for more than 1 s\n",
     "  removed pods still in slices    0\n",
     "  ready pods not yet in slices    0\n",
   ]);
@@ -118,7 +118,7 @@ test("a shadow that saw endpoints listed late says so, though none stayed listed
     longest: [],
   };
   expect(shadowLines(plain, summary)[0]).toBe(
-    "Shadow of 1 min 1 s: 1 ready pod could have served up to 30 s sooner\n",
+    "Compared for 1 min 1 s: 1 ready pod could have served up to 30 s sooner\n",
   );
 });
 
@@ -143,7 +143,7 @@ const farBehind: ShadowSummary = {
 
 test("a shadow that saw slices far behind gives verdict, counts and the worst", () => {
   expect(shadowLines(plain, farBehind).join("")).toMatchInlineSnapshot(`
-    "Shadow of 1 h: 4 removed pods stayed in the slices for up to 10 min 45 s
+    "Compared for 1 h: 4 removed pods stayed in the slices for up to 10 min 45 s
       removed pods still in slices    10
         longer than 1 s               4
         longest                       10 min 45 s
@@ -166,8 +166,8 @@ test("a shadow that saw slices far behind gives verdict, counts and the worst", 
 test("on a narrow terminal a shadow's counts stand below their labels", () => {
   const narrow = shadowLines({ colours: false, columns: 40 }, farBehind);
   expect(narrow.join("")).toMatchInlineSnapshot(`
-    "Shadow of 1 h: 4 removed pods stayed in
-    the slices for up to 10 min 45 s
+    "Compared for 1 h: 4 removed pods stayed
+    in the slices for up to 10 min 45 s
       removed pods still in slices    10
         longer than 1 s               4
         longest

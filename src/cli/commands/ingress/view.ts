@@ -127,7 +127,7 @@ export function shadowLines(
   const paint = paintFor(terminal);
   const width = terminal.columns;
   const lines = [
-    ...wrapText(`Shadow of ${durationText(forMs)}: ${verdict(summary)}`, { width }).map(
+    ...wrapText(`Compared for ${durationText(forMs)}: ${verdict(summary)}`, { width }).map(
       paint.strong,
     ),
     ...countLines("removed pods still in slices", "still listed now", left, width),
@@ -290,7 +290,7 @@ function widthsOf(shown: readonly Column[], endpoints: readonly ReportedEndpoint
 
 function reasons({ reason, rule, use, priority = 0, weight = 1 }: ReportedEndpoint) {
   return [
-    `${reason} (${rule})`,
+    `${reason} (rule: ${rule})`,
     ...(priority === 0 ? [] : [`priority ${priority + 1}`]),
     ...(weight === 1 ? [] : [`weight ${weight}`]),
     ...(use === undefined ? [] : [`last used ${durationText(use.lastUsedMsAgo)} ago`]),

@@ -242,7 +242,7 @@ test("a namespace that the access cluster lacks is named, with the flag that mak
     });
     expect((await lockstepSync(world, [...both, "--namespace", "pay", "--dry-run"])).out).toBe(
       "cannot sync pay/cards: the access cluster has no namespace pay; use " +
-        "--create-namespaces to create it\nNothing to write to edge.\n",
+        "--create-namespaces to create it\nNothing to write to edge: no service can be synced.\n",
     );
   }));
 

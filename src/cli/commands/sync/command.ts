@@ -27,16 +27,16 @@ services with a selector there are synced too, except those with the label locks
 
 Lockstep changes and deletes only objects that it created; they have its label. It never deletes a
 namespace. Copies from an unreachable cluster stay. Copies from a cluster that is no longer in --from
-stay too, because another Lockstep may sync them; --forget removes them. If no
---from cluster has a service in a namespace of --namespace, its name may be misspelt. Then copies of
-services that are no longer selected stay as well.
+stay too, because another Lockstep may sync them; --forget removes them. If a namespace of
+--namespace has no service in any --from cluster, its name may be misspelt. Until this is corrected,
+Lockstep keeps the copies of services that are no longer selected.
 
 Two syncs can write to one access cluster if they copy from different clusters with different names.
 Two syncs from the same cluster delete each other's copies: use one sync with all namespaces.
 Lockstep logs a warning if its copies are reverted repeatedly.
 
 --from and --to are contexts of the kubeconfig. The name of a context becomes part of object names.
-Give a context with other characters a name: --from pay=arn:aws:eks:…
+If it has characters that an object name cannot have, choose another name: --from pay=arn:aws:eks:…
 
 Exit codes: 0 stopped by Ctrl-C or SIGTERM, or the dry run is complete; 2 error.
 

@@ -25,7 +25,8 @@ export async function nothingToWrite(options: NothingOptions): Promise<string> {
   const unselected = await nothingSelected(options);
   if (unselected !== undefined) return unselected;
   const inStep = plans.filter((plan) => isOffered(plan) && plan.blocked === undefined).length;
-  const end = inStep === 0 ? "" : `: ${counted(inStep, "service")} up to date`;
+  const end =
+    inStep === 0 ? ": no service can be synced" : `: ${counted(inStep, "service")} up to date`;
   return `Nothing to write to ${target}${end}.`;
 }
 

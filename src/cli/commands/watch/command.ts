@@ -90,7 +90,7 @@ Examples:
   lockstep watch --replay incident.jsonl --speed 10
   lockstep watch --json | jq -c 'select(.type == "stuck") | .journey'`;
 
-/** What is observed, beside the clusters. */
+/** Flags of the sources beside the clusters. */
 export function addSourceFlags(command: Command): Command {
   return command
     .option(

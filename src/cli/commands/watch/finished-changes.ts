@@ -122,7 +122,7 @@ function lineOf({ first, ...group }: OpenGroup): FinishedLine {
 // failed.
 
 /** Proxies write their logs up to some seconds late. */
-const tellAfterMs = 5_000;
+const printAfterMs = 5_000;
 
 interface Settled {
   journey: Journey;
@@ -134,49 +134,49 @@ type Latest = (journey: Journey) => Journey;
 
 export class SettledChanges {
   /** Changes that are not printed yet, by id, in the order in which they settled. */
-  readonly #untold = new Map<number, Settled>();
+  readonly #unprinted = new Map<number, Settled>();
   /** Failed requests at the time of printing, by id. */
-  readonly #told = new Map<number, number>();
+  readonly #printed = new Map<number, number>();
 
   /** Returns the change if it must be printed now. */
   onEvent({ type, journey }: JourneyEvent, now: MonotonicMs): Journey | undefined {
     const { id } = journey;
-    const told = this.#told.get(id);
+    const printed = this.#printed.get(id);
     if (type !== "over") {
-      const settled = this.#untold.get(id);
-      if (told !== undefined || isAwaited(journey)) this.#untold.delete(id);
+      const settled = this.#unprinted.get(id);
+      if (printed !== undefined || isAwaited(journey)) this.#unprinted.delete(id);
       else if (settled !== undefined) settled.journey = journey;
-      else this.#untold.set(id, { journey, since: now });
+      else this.#unprinted.set(id, { journey, since: now });
       return undefined;
     }
-    this.#untold.delete(id);
-    this.#told.delete(id);
-    return told === undefined || told < failedOf(journey) ? journey : undefined;
+    this.#unprinted.delete(id);
+    this.#printed.delete(id);
+    return printed === undefined || printed < failedOf(journey) ? journey : undefined;
   }
 
   /** Changes that have waited long enough. */
   due(now: MonotonicMs, latest: Latest): readonly Journey[] {
     const due: Journey[] = [];
-    for (const [id, { journey, since }] of this.#untold) {
-      if (elapsedMs(since, now) < tellAfterMs) break;
-      const told = latest(journey);
-      this.#untold.delete(id);
-      this.#told.set(id, failedOf(told));
-      due.push(told);
+    for (const [id, { journey, since }] of this.#unprinted) {
+      if (elapsedMs(since, now) < printAfterMs) break;
+      const printed = latest(journey);
+      this.#unprinted.delete(id);
+      this.#printed.set(id, failedOf(printed));
+      due.push(printed);
     }
     return due;
   }
 
   /** All remaining changes, at the end. */
   takeAll(latest: Latest): readonly Journey[] {
-    const untold = [...this.#untold.values()].map(({ journey }) => latest(journey));
-    this.#untold.clear();
-    return untold;
+    const unprinted = [...this.#unprinted.values()].map(({ journey }) => latest(journey));
+    this.#unprinted.clear();
+    return unprinted;
   }
 
   /** The oldest changes that are not printed yet. */
   oldest(most: number, latest: Latest): readonly Journey[] {
-    return [...this.#untold.values()].slice(0, most).map(({ journey }) => latest(journey));
+    return [...this.#unprinted.values()].slice(0, most).map(({ journey }) => latest(journey));
   }
 }
 

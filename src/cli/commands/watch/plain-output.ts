@@ -38,9 +38,9 @@ export class PlainOutput implements WatchOutput {
 
   onEvent(event: JourneyEvent): void {
     const now = this.#options.clock.monotonicMs();
-    const told = this.#settled.onEvent(event, now);
+    const finished = this.#settled.onEvent(event, now);
     if (event.type === "stuck") this.#print(event.journey);
-    else if (told !== undefined) this.#print(told);
+    else if (finished !== undefined) this.#print(finished);
   }
 
   start(): void {

@@ -48,7 +48,7 @@ async function replay(
   return { code: await running, out: terminal.out, errors: terminal.error };
 }
 
-/** What follows the first empty line: before it stands where it was read from. */
+/** The text after the first empty line; before it is the source of the replay. */
 function afterStart(text: string): string {
   return text.slice(text.indexOf("\n\n") + 2);
 }
@@ -76,7 +76,7 @@ test.each([[[]], [["--json"]]])("a replay %j shows what the run showed", (args) 
   }),
 );
 
-/** What a replica of ingress-nginx routes to, some time after it was published. */
+/** A replica of ingress-nginx that routes some time after the publication. */
 async function startProxy({ simulation }: ObserverWorld) {
   const { network } = simulation.host("proxy");
   const routed = { addresses: ["10.0.0.1"] };

@@ -17,7 +17,7 @@ function world() {
     },
     log: { warn: (_, fields) => warnings.push(fields?.["byMs"]) },
   });
-  /** What it tells of an instant so long after the start, counted from there. */
+  /** The clock's time of an instant this long after the start, counted from there. */
   const tells = (ms: number) => wallAt((run.monotonicMs + ms) as MonotonicMs, told) - run.wallMs;
   return { time, told, tells, warnings };
 }

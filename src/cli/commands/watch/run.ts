@@ -135,7 +135,7 @@ class Watch {
         : environment.timers.after(durationMs, () => ending.abort(new Error("its time is over")));
     const stop = AbortSignal.any([context.stop, ending.signal]);
     try {
-      await this.#sayWhatComes(stop);
+      await this.#printPreview(stop);
       this.#recording?.tape.started();
       this.#observer.start();
       this.#proxies.start();
@@ -164,7 +164,7 @@ class Watch {
     await this.#recording?.stop();
   }
 
-  async #sayWhatComes(stop: AbortSignal): Promise<void> {
+  async #printPreview(stop: AbortSignal): Promise<void> {
     const { context, environment, settings, clusters, kept } = this.#parts;
     const { terminal } = context;
     const lines = await readPreview({

@@ -51,8 +51,8 @@ export class ScreenOutput implements WatchOutput {
   onEvent(event: JourneyEvent): void {
     this.#isChanged = true;
     const now = this.#options.clock.monotonicMs();
-    const told = this.#settled.onEvent(event, now);
-    if (told !== undefined) this.#finish(told, now);
+    const finished = this.#settled.onEvent(event, now);
+    if (finished !== undefined) this.#finish(finished, now);
   }
 
   start(): void {

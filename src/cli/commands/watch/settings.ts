@@ -13,7 +13,7 @@ import { UsageError } from "../../command.ts";
 import { type ContextFlags, refuseWithout, type TimeGiven } from "../../flags.ts";
 import type { ReplaySettings } from "./replay.ts";
 
-/** What is observed and kept; the same flags in `lockstep watch` and `lockstep serve`. */
+/** Flags of sources and of kept data; the same in `lockstep watch` and `lockstep serve`. */
 export interface SourceFlags extends ContextFlags {
   readonly accessContext: readonly string[];
   readonly service: readonly string[];

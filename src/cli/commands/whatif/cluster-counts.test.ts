@@ -100,7 +100,7 @@ it("says what it will read", () => {
     "Reading from production, and writing nothing:
       GET /version
       GET services of all namespaces, in pages of 500
-      GET one pod and one node, for how many there are
+      GET one pod and one node, to read how many exist
       GET the pods of kube-controller-manager in kube-system, for their flags
     "
   `);

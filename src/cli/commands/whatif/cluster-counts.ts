@@ -41,7 +41,7 @@ export function readingStatement(context: string): string {
   return `Reading from ${context}, and writing nothing:
   GET /version
   GET services of all namespaces, in pages of ${pageSize}
-  GET one pod and one node, for how many there are
+  GET one pod and one node, to read how many exist
   GET the pods of kube-controller-manager in kube-system, for their flags
 `;
 }

@@ -187,7 +187,7 @@ function clusterText(counts: Counts): string {
   const churn =
     changesPerSecond === 0
       ? "no pod changes except the measured ones"
-      : `${numberText(changesPerSecond)} pod changes a second`;
+      : `${numberText(changesPerSecond)} pod ${changesPerSecond === 1 ? "change" : "changes"} a second`;
   const capacity =
     writesPerSecond === undefined
       ? "API server without a write limit"

@@ -10,7 +10,7 @@ export interface SubsetAddress {
   readonly targetRef?: TargetRef;
 }
 
-/** What an address stands for: kind, namespace, name and whatever else is said of it. */
+/** The object behind an address: kind, namespace, name and further fields. */
 export interface TargetRef {
   readonly uid?: string;
   readonly [field: string]: unknown;

@@ -6,7 +6,7 @@ import { optionalString } from "../../../kube/kinds/fields.ts";
 import { type DeepHash, sortedByHash } from "../deep-hash.ts";
 import type { Subset, SubsetAddress, SubsetPort, TargetRef } from "./repack.ts";
 
-/** Whose types are printed. */
+/** The Go types whose printed form is hashed. */
 export interface SubsetTypes {
   /** Go's package of the types: `v1` of the API, `core` or before 1.9 `api` inside a server. */
   readonly package: "v1" | "core" | "api";

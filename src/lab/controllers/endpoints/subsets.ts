@@ -23,7 +23,7 @@ export type SubsetRules = Pick<
 /** Before 1.24 it went before the service's field, and before 1.11 the field meant nothing. */
 const tolerateAnnotation = "service.alpha.kubernetes.io/tolerate-unready-endpoints";
 
-/** What Go's strconv.ParseBool accepts. */
+/** Texts that Go's strconv.ParseBool accepts. */
 const trueTexts = new Set(["1", "t", "T", "TRUE", "true", "True"]);
 const falseTexts = new Set(["0", "f", "F", "FALSE", "false", "False"]);
 
@@ -43,7 +43,7 @@ export function subsetsOf(
   return repack(placed, subsetTypes(rules));
 }
 
-/** Whose print decides the order of what the controller publishes. */
+/** The Go types whose printed form decides the order of published subsets. */
 export function subsetTypes(
   rules: Pick<SubsetRules, "publishesAppProtocol" | "hash">,
 ): SubsetTypes {

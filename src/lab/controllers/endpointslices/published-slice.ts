@@ -34,7 +34,7 @@ export interface PublishedSlice {
 
 /** A slice as it should be. */
 export interface WantedSlice {
-  /** What it is the next version of, or what it replaces and takes the name from, if any. */
+  /** The previous version, or the slice that it replaces and whose name it takes, if any. */
   readonly object: WholeObject | undefined;
   readonly isReplacement: boolean;
   /** Labels that are wrong: those of the service are written in their place. */
@@ -177,7 +177,7 @@ function readHints(hints: RawRecord): EndpointHints {
   };
 }
 
-/** What is not said is not made up: the controller sets it right. */
+/** Missing conditions stay missing: the controller corrects them. */
 function readConditions(conditions: RawRecord): Endpoint["conditions"] {
   const ready = optionalBoolean(conditions, "ready");
   const serving = optionalBoolean(conditions, "serving");

@@ -1,5 +1,5 @@
-// What the slices of a service should hold, as a pure function: its pods, grouped by the ports they
-// have for it and by address family. Terminating pods stay in, with conditions that say so.
+// The desired content of the slices of a service, as a pure function: its pods, grouped by address
+// family and by their ports for the service. Terminating pods stay in, with conditions that say so.
 import type { Node } from "../../../kube/kinds/node.ts";
 import { podIPs } from "../../../kube/kinds/pod.ts";
 import type { Service } from "../../../kube/kinds/service.ts";
@@ -51,7 +51,7 @@ export interface SliceGroupsInput {
   readonly pods: Iterable<OwnedPod>;
   readonly addressType: AddressType;
   readonly nodeNamed: (name: string) => Node | undefined;
-  /** What puts ports in order. */
+  /** Sorts ports. */
   readonly hash: DeepHash;
 }
 

@@ -1,4 +1,4 @@
-// What the EndpointSlice controller counts, under the real names
+// Metrics of the EndpointSlice controller, with the real names
 // (staging/src/k8s.io/endpointslice/metrics of 1.33).
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { oncePerRegistry } from "../../../kube/metrics-of-registry.ts";
@@ -12,7 +12,7 @@ const endpointBuckets = Array.from({ length: 15 }, (_, power) => 2 ** (power + 1
 /** Prometheus' own: the changed slices name none. */
 const defaultBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** What a service asks for its traffic. */
+/** The traffic settings of a service. */
 export interface WantedTraffic {
   readonly topology: "Auto" | "Disabled";
   readonly traffic_distribution: string;

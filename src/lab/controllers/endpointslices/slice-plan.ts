@@ -25,7 +25,7 @@ export interface SlicePlan {
   readonly remove: readonly PublishedSlice[];
 }
 
-/** What a plan comes to, for those who count. */
+/** Counts of a plan, for metrics. */
 export interface SliceCounts {
   readonly added: number;
   readonly removed: number;
@@ -40,7 +40,7 @@ export interface SlicePlanInput {
   readonly existing: readonly PublishedSlice[];
   readonly groups: readonly SliceGroup[];
   readonly maxEndpoints: number;
-  /** What puts ports in order. */
+  /** Sorts ports. */
   readonly hash: DeepHash;
   /** The hints of the endpoints for zones and nodes. */
   readonly hinting: Hinting;
@@ -154,7 +154,7 @@ function filling(slice: WantedSlice): Filling {
   return { ...slice, endpoints: [...slice.endpoints] };
 }
 
-/** Whatever their hints: those are seen to when all else is decided. */
+/** Ignores hints: they are computed after everything else. */
 function holdTheSame(wanted: readonly Endpoint[], published: readonly Endpoint[]): boolean {
   return sameJson(wanted, published.map(unhinted));
 }

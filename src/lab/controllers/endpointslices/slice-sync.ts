@@ -101,7 +101,7 @@ export class SliceSync {
     if (failures.length > 0) this.#fail(service, failures);
   }
 
-  /** What went wrong, in words: neither family waits for the other. */
+  /** Returns the error as text: neither family waits for the other. */
   async #reconcile(
     service: ControlledService,
     pods: readonly OwnedPod[],
@@ -166,8 +166,8 @@ export class SliceSync {
     const { topology, traffic_distribution } = this.#traffic(service);
     if (topology === "Auto") {
       return (slices) => {
-        const { events: told, ...hinted } = this.topology.add(key, addressType, slices);
-        events.push(...told);
+        const { events: topologyEvents, ...hinted } = this.topology.add(key, addressType, slices);
+        events.push(...topologyEvents);
         return hinted;
       };
     }
@@ -217,7 +217,7 @@ interface SliceWritesOptions extends Pick<ControllerOptions, "client"> {
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** What all slices of one sync have in common. */
+/** Values shared by all slices of one sync. */
 interface WriteContext {
   readonly annotations: Annotations;
   readonly traffic: WantedTraffic;

@@ -15,7 +15,7 @@ export class SliceTracker {
     this.#expect(serviceKey, uid, generation);
   }
 
-  /** What was found right counts as if we had written it. */
+  /** A slice that is already correct counts as written. */
   found(serviceKey: string, { metadata, generation }: WholeObject): void {
     if (this.#services.get(serviceKey)?.has(metadata.uid) === true) return;
     this.#expect(serviceKey, metadata.uid, generation);

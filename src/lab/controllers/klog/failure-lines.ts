@@ -7,7 +7,7 @@ import type { FailureLines } from "../../versions/profile.ts";
 export interface StructuredFailures {
   /** `endpoints-controller`. */
   readonly logger: string;
-  /** What the key is called. */
+  /** The name of the key in the line. */
   readonly key: string;
   /** `endpoints_controller.go`. */
   readonly file: string;

@@ -73,7 +73,7 @@ function recycled(
       ({ raw }) => optionalString(raw, "addressType") === group.addressType,
     );
     const [object] = at === -1 ? [] : left.splice(at, 1);
-    // What was to be created keeps the prefix it was made with, beside the name it is given.
+    // A new slice has the prefix as generateName, besides its name.
     const generateName = `${endpoints.metadata.name}-`;
     if (object === undefined) create.push(sliceOf(endpoints, group, { generateName }));
     else {

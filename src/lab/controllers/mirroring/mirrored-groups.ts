@@ -1,6 +1,6 @@
-// What the slices copied from an Endpoints object should hold, as a pure function: its subsets in
-// their shortest form, each as one slice per address family. What is over the limit of a subset is
-// left out, ready addresses last.
+// The desired content of the slices copied from an Endpoints object, as a pure function: its
+// subsets in their shortest form, each as one slice per address family. Addresses over the limit of
+// a subset are left out, ready addresses last.
 import type { DeepHash } from "../deep-hash.ts";
 import {
   repack,
@@ -71,7 +71,7 @@ interface Gathered extends Omit<MirroredGroup, "endpoints"> {
   readonly byIdentity: Map<string, MirroredEndpoint>;
 }
 
-/** What makes two endpoints of a slice the same (endpointset.go hashEndpoint). */
+/** The identity of an endpoint within a slice (endpointset.go hashEndpoint). */
 function identityOf({ ip, hostname, targetRef }: SubsetAddress): string {
   return JSON.stringify([ip, hostname, targetRef?.["namespace"], targetRef?.["name"]]);
 }

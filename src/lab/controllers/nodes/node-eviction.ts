@@ -37,7 +37,7 @@ export class NodeEviction {
     this.#queue(zone).setRate(rate);
   }
 
-  /** What follows from the Ready condition of a node at each look at it. */
+  /** Acts on the Ready condition of a node, at each check of the node. */
   async consider(node: WholeNode, status: ConditionStatus, health: NodeHealth): Promise<void> {
     if (status === "True") await this.release(node);
     else if (this.#options.profile.nodes.eviction === "taints")

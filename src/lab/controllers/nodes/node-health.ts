@@ -1,6 +1,6 @@
-// What the controller remembers of a node: when it last saw a sign of life, by its own clock. A
-// sign is a changed heartbeat time or a renewed Lease; what the times say is never compared with
-// the clock, so a kubelet's clock may be wrong. Pure.
+// The last sign of life of a node, by the controller's own clock. A sign is a changed heartbeat
+// time or a renewed Lease. These times are never compared with the clock, so a kubelet's clock may
+// be wrong. Pure.
 import {
   elapsedMs,
   type MonotonicMs,

@@ -17,9 +17,8 @@ import { markUnready, podsOn, type UnreadyPodsOptions } from "./unready-pods.ts"
 import { type WholeNode, wholeNodeKind } from "./whole-node.ts";
 
 /**
- * What a look over the nodes takes by itself. The next period begins at its end (wait.Until), so
- * that eight periods of 5 s are more than 40 s, and a grace of 40 s is over at the eighth look and
- * not at the ninth.
+ * The time of one check of all nodes. The next period begins at its end (wait.Until), so eight
+ * periods of 5 s are more than 40 s: a grace of 40 s is over at the eighth check, not at the ninth.
  */
 const lookMs = 1;
 
@@ -206,7 +205,7 @@ class NodeLifecycle {
     return wholeNodeKind.project(parseJson(await this.#options.client.request(request)));
   }
 
-  /** What fails here is tried again at the next look. */
+  /** A failed action is tried again at the next check. */
   async #attempt(node: string, act: () => Promise<void>): Promise<void> {
     try {
       await act();

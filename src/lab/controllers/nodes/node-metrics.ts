@@ -1,4 +1,4 @@
-// What the node lifecycle controller counts, under the real names (metrics.go of
+// Metrics of the node lifecycle controller, with the real names (metrics.go of
 // pkg/controller/nodelifecycle, and of pkg/controller/node before it).
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { NodeRules } from "./node-rules.ts";

@@ -1,6 +1,6 @@
-// What differs between versions in how nodes are watched and given up, as data. Read in
-// pkg/controller/node (1.7, 1.9), pkg/controller/nodelifecycle (1.17, 1.33) and pkg/controller/podgc
-// of each version's source.
+// Differences between versions in how nodes are watched and given up, as data. Read in
+// pkg/controller/node (1.7, 1.9), pkg/controller/nodelifecycle (1.17, 1.33) and
+// pkg/controller/podgc of each version's source.
 import {
   type NodeLineStyle,
   nodeLines17,

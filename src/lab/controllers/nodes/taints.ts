@@ -49,7 +49,7 @@ export function hasTaint(node: WholeNode, { key, effect }: TaintKey): boolean {
   return node.taints.some((one) => one.key === key && one.effect === effect);
 }
 
-/** What must be added and removed for the NoSchedule taints to say what the conditions say. */
+/** The NoSchedule taints to add and to remove, so that they match the conditions. */
 export function scheduleTaints(node: WholeNode): {
   readonly add: readonly TaintKey[];
   readonly remove: readonly TaintKey[];

@@ -83,7 +83,7 @@ export async function runDeploymentController(
   await events.settled();
 }
 
-/** What one sync works on. */
+/** The input of one sync. */
 interface Rollout {
   readonly deployment: WholeObject;
   /** Oldest first, the new one included. */
@@ -93,7 +93,7 @@ interface Rollout {
   readonly writes: DeploymentWrites;
 }
 
-/** What a step did: whether it made a set, and the Deployment as it is now. */
+/** The result of a step: whether it created a set, and the Deployment as it is now. */
 interface Step {
   readonly created: boolean;
   readonly deployment: WholeObject;

@@ -79,7 +79,7 @@ export function wasScaled(deployment: WholeObject, set: WholeObject): boolean {
   );
 }
 
-/** What a set remembers of its Deployment, beside the revision. */
+/** Values of its Deployment that a set keeps, besides the revision. */
 export function sizeAnnotations({ replicas, maxSurge }: RolloutLimits): StringMap {
   return {
     [desiredAnnotation]: String(replicas),

@@ -1,5 +1,5 @@
-// What a Deployment's status says, as a pure function of the Deployment and its ReplicaSets. It is
-// what `kubectl rollout status` waits for.
+// The status of a Deployment, as a pure function of the Deployment and its ReplicaSets. `kubectl
+// rollout status` waits for it.
 import { toTime, type WallMs } from "../../../environment/clock.ts";
 import {
   optionalNumber,
@@ -18,7 +18,7 @@ export interface StatusInput {
   readonly newSet: WholeObject | undefined;
   readonly sets: readonly WholeObject[];
   readonly limits: RolloutLimits;
-  /** What this sync did to the new set, for the reason of the Progressing condition. */
+  /** Whether this sync created the new set, for the reason of the Progressing condition. */
   readonly created: boolean;
   readonly now: WallMs;
 }

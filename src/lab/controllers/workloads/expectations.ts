@@ -2,7 +2,7 @@
 // seen them its cache shows too few or too many pods, and acting on that would create twice.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 
-/** What a watch has not shown by now it never will: controller_utils.go ExpectationsTimeout. */
+/** After this time a watch will not show it any more: controller_utils.go ExpectationsTimeout. */
 export const expectationTimeoutMs = 5 * 60_000;
 
 interface Expected {

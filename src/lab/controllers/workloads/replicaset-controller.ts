@@ -150,7 +150,7 @@ class ReplicaSetSync {
         );
       }
     } finally {
-      // What was not created will not be seen.
+      // A watch will not show pods that were not created.
       for (; left > 0; left -= 1) this.#expectations.createdOne(key);
     }
   }

@@ -8,7 +8,7 @@ export interface SetSize {
   /** `spec.replicas`. */
   readonly wanted: number;
   readonly available: number;
-  /** What the Deployment could have at most when this set was last scaled. */
+  /** The maximum of the Deployment when this set was last scaled. */
   readonly maxReplicas: number;
 }
 

@@ -26,7 +26,7 @@ function measure({ measures }: IncidentResult, id: string) {
   return { stock: found?.stock ?? Number.NaN, lockstep: found?.lockstep ?? Number.NaN };
 }
 
-/** What must hold whatever the parameters are. */
+/** Properties that hold for all parameters. */
 function expectGhost(result: IncidentResult, electionTtlMs: number): void {
   const shares = [
     "statuses-empty",

@@ -150,7 +150,7 @@ async function makeGhosts(scene: GhostScene, note: (text: string) => void): Prom
   };
 }
 
-/** What operators could see during the incident. */
+/** The state that operators could see during the incident. */
 async function lookAtGhost(scene: GhostScene, ghosts: Ghosts): Promise<GhostLook> {
   const { stage, client, statuses } = scene;
   const { network } = stage.environmentOf("user");
@@ -234,7 +234,7 @@ export class GhostScene {
   /** When each pod was deleted from the API, by name. */
   readonly goneAtMs = new Map<string, number>();
   readonly #options: GhostSettings;
-  readonly #cluster: Cluster;
+  readonly cluster: Cluster;
   readonly #hops: HopLedger;
   readonly #observer: ShopObserver;
   /** From now on every change was made by the play. */
@@ -244,7 +244,7 @@ export class GhostScene {
   private constructor(stage: Stage, options: GhostSettings, cluster: Cluster, hops: HopLedger) {
     this.stage = stage;
     this.#options = options;
-    this.#cluster = cluster;
+    this.cluster = cluster;
     this.#hops = hops;
     const { access } = cluster;
     const watcher = { ...stage.environmentOf("watcher"), cluster: cluster.name };
@@ -351,7 +351,7 @@ export class GhostScene {
     for (const node of nodes) {
       this.stock.strand(node);
       this.lockstep.strand(node);
-      await this.#cluster.removeFromCluster(node);
+      await this.cluster.removeFromCluster(node);
     }
     await this.until("the deletion of the pods of removed machines", () => {
       const stray = [...this.stock.running(), ...this.lockstep.running()];
@@ -399,13 +399,13 @@ export class GhostScene {
   async stop(): Promise<void> {
     this.#judgeObserver();
     // Before anything is stopped, because stopping is no part of the play.
-    await this.stage.recorder?.finish(this.#cluster);
+    await this.stage.recorder?.finish(this.cluster);
     await Promise.all([this.stock.stop(), this.lockstep.stop()]);
     const { statuses, locks } = this;
     const watchers = [statuses.stock, statuses.lockstep, locks.stock, locks.lockstep];
     await Promise.all(watchers.map((watcher) => watcher.stop()));
     await this.#observer.stop();
-    await this.#cluster.stop();
+    await this.cluster.stop();
   }
 
   /** Before anything is stopped; not at all when the start failed. */

@@ -29,7 +29,7 @@ const entriesMax = 3;
 const shopStage = 2;
 const deadStage = 3;
 
-/** What happened on all stages, one after the other. */
+/** Entries of all stages, one after the other. */
 function timelineOf({ late, status, shop, dead }: Played): readonly TimelineEntry[] {
   return [
     ...flapEntries(status, late),
@@ -79,7 +79,7 @@ function deadEntries({ diedMs, noticedMs, unroutedMs }: DeadNode): readonly Time
   const after = (ms: number | undefined, text: string): readonly TimelineEntry[] =>
     ms === undefined ? [] : [{ stage: deadStage, atMs: diedMs + ms, text }];
   return [
-    ...after(0, "another cluster: a node dies, with half of the shop's pods"),
+    ...after(0, "a node dies, with half of the shop's pods"),
     ...after(unroutedMs.lockstep, "Lockstep sends no more requests to that node"),
     ...after(noticedMs, "the controller marks the node as lost"),
     ...after(unroutedMs.stock, "stock (model) sends no more requests to that node"),
@@ -301,7 +301,7 @@ export function deadMeasures({
       unit: "ms",
       stock,
       lockstep,
-      goal: "a failed request and two probes",
+      goal: "at most the time of a failed request and two probes",
       held: lockstep !== undefined && lockstep <= allowedMs,
       isHeadline: true,
     },

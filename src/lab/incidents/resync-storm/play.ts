@@ -78,7 +78,7 @@ interface PlayedSettings extends ResyncStormSettings {
   readonly note: (text: string) => void;
 }
 
-/** What a play recorded. */
+/** The record of a play. */
 export interface Storms {
   readonly first: Storm;
   readonly second: Storm;

@@ -10,7 +10,7 @@ import { lagMeasure, requestMeasures } from "../usual-findings.ts";
 import type { Rounds } from "./play.ts";
 import { releases, type ThrottledSettings, writeUpSettings } from "./settings.ts";
 
-/** What a play recorded. */
+/** The record of a play. */
 export interface ThrottledPlay extends Pick<IncidentFindings, "timeline" | "series"> {
   /** Of all releases, complete. */
   readonly journeys: readonly Journey[];

@@ -182,7 +182,8 @@ const servicesStep = 50;
 export function playRounds(open: OpenStage, options: ThrottledSettings): Promise<Rounds> {
   const { services, workers, limits } = options;
   return open(async (stage) => {
-    stage.say(`${services} services, ${workers} workers, ${limits["kube-api-qps"]} requests/s`);
+    const howMany = services.toLocaleString("en-US");
+    stage.say(`${howMany} services, ${workers} workers, ${limits["kube-api-qps"]} requests/s`);
     const { cluster, client } = await startFilledCluster(stage, services);
     const { controlPlane } = cluster;
     await controlPlane.restart({ v: verbosity, "concurrent-endpoint-syncs": workers, ...limits });

@@ -58,7 +58,7 @@ export class LivePlane implements StockPlane {
     return `${this.#options.host}:${this.#port}`;
   }
 
-  /** What ingress-nginx has at port 10246 in its pod; known once started. */
+  /** The counterpart of port 10246 in a pod of ingress-nginx; known once started. */
   get statusAddress(): string {
     return `${this.#options.host}:${this.#statusPort}`;
   }

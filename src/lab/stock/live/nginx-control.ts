@@ -18,7 +18,7 @@ const askEveryMs = 20;
 /** Ten times a worker's poll; a reload of the lab's few routes takes far less. */
 const effectTimeoutMs = 10_000;
 
-/** What every worker routes by. */
+/** The backends that every worker uses. */
 export interface TakenBackends {
   readonly generation: number;
   /** When the last worker took it up, by nginx's own clock; undefined where it does not know. */

@@ -119,7 +119,7 @@ function _M.backends()
   ngx.say(all .. " " .. (shared:get("taken:" .. all) or 0))
 end
 
--- What was handed over last, as ingress-nginx answers it: \`nil\` before anything was.
+-- The last pushed value, as ingress-nginx answers it: \`nil\` before anything was.
 function _M.handed_over()
   if ngx.req.get_method() ~= "GET" then
     ngx.status = 400

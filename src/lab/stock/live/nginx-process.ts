@@ -76,7 +76,7 @@ export class NginxProcess {
     await files.write(`${prefix}/nginx.conf`, configuration);
   }
 
-  /** What `nginx -s reload` does. */
+  /** As `nginx -s reload`. */
   reload(): void {
     this.#child?.kill("SIGHUP");
   }

@@ -24,7 +24,7 @@ const askEveryMs = 10;
 
 export class NginxRouted {
   readonly #options: NginxRoutedOptions;
-  /** What is not known to be routed by yet, oldest first; a controller pushes every 3 s at most. */
+  /** Pushes that may not be routed yet, oldest first; a controller pushes every 3 s at most. */
   #awaited: readonly HandedOver[] = [];
   #asking: Promise<void> | undefined;
 

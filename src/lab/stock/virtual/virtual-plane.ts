@@ -20,7 +20,7 @@ export interface VirtualPlaneOptions
   /** Where it answers what it was handed over last, as ingress-nginx does; nowhere when absent. */
   readonly statusPort?: number;
   readonly onRouted?: OnRouted;
-  /** What `nginx -t` would find wrong; nothing when absent. */
+  /** The error of `nginx -t`; none when absent. */
   readonly refuse?: (servers: readonly StockServer[]) => string | undefined;
 }
 
@@ -39,9 +39,9 @@ export class VirtualPlane implements StockPlane {
   #listener: Listener | undefined;
   #statusListener: Listener | undefined;
   #stopped = false;
-  /** What the workers were started with. */
+  /** The servers at the start of the workers. */
   #servers: readonly StockServer[] = [];
-  /** What every worker reads at its next poll: the shared dictionary. */
+  /** The shared dictionary, which every worker reads at its next poll. */
   #shared: readonly StockBackend[] = [];
   #workers: readonly VirtualWorker[] = [];
   /** When the present workers began: they poll a whole number of seconds later. */
@@ -111,7 +111,7 @@ export class VirtualPlane implements StockPlane {
     this.#workers = Array.from({ length: workerCount }, () => new VirtualWorker({ random }));
     for (const worker of this.#workers) worker.load(this.#shared);
     if (this.#cancelPoll === undefined) return;
-    // What the former workers would have found at their next poll, these have read already.
+    // New workers have already read the data of the next poll.
     this.#cancelPoll();
     this.#cancelPoll = undefined;
     this.#options.onRouted?.(this.#shared, this.#workersSince);

@@ -18,7 +18,7 @@ export class VirtualWorker {
     this.#random = options.random;
   }
 
-  /** What the worker finds at its poll. */
+  /** Loads the result of a poll. */
   load(backends: readonly StockBackend[]): void {
     const before = new Map(this.#rotations);
     this.#rotations.clear();

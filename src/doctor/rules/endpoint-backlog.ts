@@ -1,0 +1,183 @@
+// The endpoint controllers have many services to work on at once, and a real change waits behind them.
+// The trigger is a start of the controller manager, the periodic resync, or a change of many pods.
+
+import { durationText } from "../../environment/duration-text.ts";
+import type { Cause, Sign } from "../cause.ts";
+import type { Evidence } from "../evidence/evidence.ts";
+import { MetricsWindow } from "../evidence/metrics-window.ts";
+import {
+  endpointQueues,
+  type QueueWindow,
+  queueDelayMs,
+  queueWindow,
+} from "../evidence/queue-window.ts";
+import { versionParts } from "../evidence/settings.ts";
+import type { SignGroup } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
+
+/** A rollout writes dozens; a resync or a start writes each service once. */
+const writesMin = 200;
+const onceEach = 0.8;
+const lastingMs = 10_000;
+const lateMs = 1_000;
+
+/** Two waves have this much quiet between them. */
+const quietMs = 30 * 60_000;
+
+/** A controller manager syncs its caches for some minutes at most. */
+const startMs = 10 * 60_000;
+
+/** The period is drawn at the start of the process: 12 h, times 1 to 2. */
+const periodMs = { min: 11.5 * 3_600_000, max: 24.5 * 3_600_000 } as const;
+
+/** Since then each Endpoints object needs a label, so an upgrade writes all of them once. */
+const relabelMinor = 33;
+
+interface Wave {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly writes: number;
+}
+
+type Trigger =
+  | { readonly type: "start"; readonly isRelabel: boolean }
+  | { readonly type: "resync"; readonly periodMs: number; readonly lastMs: number }
+  | { readonly type: "unknown" };
+
+export const endpointBacklog: Cause = {
+  name: "endpoint-backlog",
+  summary:
+    "The endpoint controllers work on many services at once, after a start, a periodic resync or a " +
+    "change of many pods. Real changes wait in the queue behind them.",
+  hop: "published",
+  explains: ["dead-endpoints"],
+
+  signs(evidence) {
+    return [...waveSign(evidence), ...queueSigns(evidence)];
+  },
+
+  conclude(evidence) {
+    const trigger = triggerOf(evidence);
+    const longest = Math.max(0, ...waves(evidence).map(({ toMs, fromMs }) => toMs - fromMs));
+    const delayMs = Math.max(
+      longest,
+      ...lateQueues(evidence).map(({ queue }) => queueDelayMs(queue)),
+    );
+    const services = Math.max(0, ...waves(evidence).map(({ writes }) => writes));
+    const qps = services === 0 ? 300 : Math.max(50, Math.ceil(services / 100) * 10);
+    return {
+      severity: "warning",
+      cause: `The endpoint controllers work on many services at once, and a change waits up to ${durationText(delayMs)} behind them. ${triggerText(trigger)}`,
+      fix: {
+        component: "kube-controller-manager",
+        change: `--kube-api-qps=${qps} --kube-api-burst=${qps + 20}`,
+        reason:
+          "A wave lasts for its writes divided by the limit. A higher limit makes it shorter; more workers " +
+          "help only if the limit is not reached. The API server gets the requests in a shorter time.",
+      },
+      missing:
+        trigger.type === "unknown"
+          ? ["a longer log of the controller manager: its start, and the wave before this one"]
+          : [],
+    };
+  },
+};
+
+function triggerText(trigger: Trigger): string {
+  switch (trigger.type) {
+    case "start":
+      return trigger.isRelabel
+        ? "The trigger is a start: since 1.33 Endpoints need a label, and the first start writes all of them once."
+        : "The trigger is a start of the controller manager, which works on every service once.";
+    case "resync": {
+      const { periodMs: period, lastMs } = trigger;
+      // Logs without a year have a time of day only.
+      const next = new Date(lastMs + period).toISOString().slice(5, 16).replace("T", " ");
+      return `The trigger is the periodic resync, each ${durationText(period)}; the next one is at about ${next} on the clock of the log.`;
+    }
+    default:
+      return "The trigger is not in the evidence.";
+  }
+}
+
+function triggerOf(evidence: Evidence): Trigger {
+  const all = waves(evidence);
+  const started = evidence.signs.get("controller-started")?.timesMs ?? [];
+  const minor = versionParts(evidence.settings.version?.value ?? "0.0").minor;
+  const isStart = all.some(({ fromMs }) =>
+    started.some((at) => fromMs - at >= 0 && fromMs - at <= startMs),
+  );
+  if (isStart) return { type: "start", isRelabel: minor >= relabelMinor };
+  const gaps = all.slice(1).map(({ fromMs }, index) => fromMs - (all[index]?.fromMs ?? fromMs));
+  const period = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
+  const last = all.at(-1);
+  const isPeriodic = period !== undefined && period >= periodMs.min && period <= periodMs.max;
+  if (isPeriodic && last !== undefined) {
+    return { type: "resync", periodMs: period, lastMs: last.fromMs };
+  }
+  return { type: "unknown" };
+}
+
+function waveSign(evidence: Evidence): readonly Sign[] {
+  const all = waves(evidence);
+  const group = evidence.signs.get("endpoints-written");
+  const [first] = all;
+  if (group === undefined || first === undefined) return [];
+  const many = all.length === 1 ? "" : `, and ${all.length - 1} more such waves`;
+  const text = `${first.writes} writes of different Endpoints within ${durationText(first.toMs - first.fromMs)}${many}`;
+  return [{ weight: "proof", source: "logs", lines: [group.evidence(text)] }];
+}
+
+/** Times with many writes, each of another service, and quiet between them. */
+function waves({ signs }: Evidence): readonly Wave[] {
+  const group = signs.get("endpoints-written");
+  if (group === undefined || group.count < writesMin) return [];
+  const found: Wave[] = [];
+  for (const at of [...group.timesMs].sort((a, b) => a - b)) {
+    const last = found.at(-1);
+    if (last === undefined || at - last.toMs > quietMs) {
+      found.push({ fromMs: at, toMs: at, writes: 1 });
+    } else found[found.length - 1] = { ...last, toMs: at, writes: last.writes + 1 };
+  }
+  const large = found.filter(
+    ({ fromMs, toMs, writes }) => writes >= writesMin && toMs - fromMs >= lastingMs,
+  );
+  return isOnceEach(group, found.length) ? large : [];
+}
+
+/** A rollout writes the same few services again and again. */
+function isOnceEach({ subjects, count }: SignGroup, times: number): boolean {
+  return subjects.size >= onceEach * Math.min(count / Math.max(1, times), 2_000);
+}
+
+interface LateQueue {
+  readonly source: string;
+  readonly queue: QueueWindow;
+}
+
+/** Queues of the endpoint controllers in which a change waits. */
+export function lateQueues({ metrics }: Evidence): readonly LateQueue[] {
+  return metrics.flatMap(({ component, source, pages }) => {
+    const [earlier, later] = [pages[0], pages.at(-1)];
+    if (component !== "kube-controller-manager" || earlier === undefined || later === undefined) {
+      return [];
+    }
+    const window = new MetricsWindow(earlier, later);
+    return endpointQueues.flatMap((name) => {
+      const queue = queueWindow(window, name);
+      return queue === undefined || queueDelayMs(queue) < lateMs ? [] : [{ source, queue }];
+    });
+  });
+}
+
+function queueSigns(evidence: Evidence): readonly Sign[] {
+  return lateQueues(evidence).map(({ source, queue }) => {
+    const copies = queue.name.endsWith("mirroring")
+      ? ": copies of Endpoints without a selector wait"
+      : "";
+    const text =
+      `the queue ${queue.name} holds ${counted(Math.round(queue.depth), "key")}, and a key waits ` +
+      `${durationText(queueDelayMs(queue))}${copies} (${queue.metrics.depth}, ${queue.metrics.queue})`;
+    return { weight: "proof", source: "metrics", lines: [{ text, source }] };
+  });
+}

@@ -1,0 +1,69 @@
+// A client that writes objects again and again without changing them. Each write costs a request of its
+// limit and work of the API server; watchers see nothing of it.
+
+import { durationText } from "../../environment/duration-text.ts";
+import type { Cause } from "../cause.ts";
+import type { Writer } from "../evidence/audit-trail.ts";
+import type { Evidence } from "../evidence/evidence.ts";
+import { placeText } from "../evidence/sign-log.ts";
+
+/** A rollout repeats a few writes. */
+const noOpsMin = 200;
+
+/** A controller that mostly changes something is at work. */
+const noOpShare = 0.8;
+
+export const noOpWrites: Cause = {
+  name: "no-op-writes",
+  summary:
+    "A client writes objects again and again although nothing changes. Its own real changes wait " +
+    "behind these writes, and the API server does work for nothing.",
+  hop: "published",
+  explains: [],
+
+  signs(evidence) {
+    const [writer] = idleWriters(evidence);
+    if (writer === undefined) return [];
+    const { user, noOps, writes, noOpObjects, firstMs, lastMs, place } = writer;
+    const text =
+      `${noOps} of ${writes} writes of ${user} changed nothing: ${noOpObjects.size} objects within ` +
+      durationText(lastMs - firstMs);
+    return [{ weight: "proof", source: "logs", lines: [{ text, source: placeText(place) }] }];
+  },
+
+  conclude(evidence) {
+    const [writer] = idleWriters(evidence);
+    const user = writer?.user ?? "A client";
+    const resource = mostOf(writer?.resources);
+    const perObject = (writer?.noOps ?? 0) / Math.max(1, writer?.noOpObjects.size ?? 1);
+    return {
+      severity: "warning",
+      cause: `${user} writes ${resource} again and again although nothing changes, from ${mostOf(writer?.addresses)}.`,
+      fix: {
+        component: user,
+        change: `# audit log: jq 'select(.user.username=="${user}" and .verb=="update") | .objectRef.name'`,
+        reason:
+          perObject < 2
+            ? "Each object was written once: a resync or a start of the controller. Compare what it sends " +
+              "with what is stored; a field or a label that it does not expect is different."
+            : "The same objects are written again and again: the controller compares with something that " +
+              "is never equal. Look for a default, an order of a list, or a field that another client owns.",
+      },
+      missing:
+        evidence.settings.version === undefined
+          ? ["kubectl version   # 1.16 to 1.19 and 1.33 have known reasons"]
+          : [],
+    };
+  },
+};
+
+/** The most no-op writes first. */
+export function idleWriters({ objects }: Evidence): readonly Writer[] {
+  return [...objects.audit.writers.values()]
+    .filter(({ noOps, writes }) => noOps >= noOpsMin && noOps >= noOpShare * writes)
+    .sort((a, b) => b.noOps - a.noOps);
+}
+
+function mostOf(counts: ReadonlyMap<string, number> | undefined): string {
+  return [...(counts ?? [])].sort(([, a], [, b]) => b - a)[0]?.[0] ?? "an unknown address";
+}

@@ -1,0 +1,60 @@
+// A controller or a client that works with a cache which is behind: its informer still shows an object
+// that it has replaced, or the API server that it asks is behind another one.
+
+import { logCause } from "../cause.ts";
+import { versionParts } from "../evidence/settings.ts";
+import { counted } from "../report/counted.ts";
+
+/** The guard against stale caches of 1.28 to 1.31 could get stuck (issue 127370); fixed from here on. */
+const fixedPatch: Readonly<Record<number, number>> = { 28: 15, 29: 10, 30: 6, 31: 2 };
+
+export const staleCache = logCause({
+  name: "stale-cache",
+  summary:
+    "A cache of a controller, or of an API server, is behind. The controller refuses to publish from " +
+    "it, or a client waits for a state that this API server does not have yet.",
+  hop: "published",
+  explains: ["broken-watches", "slow-requests", "dead-endpoints"],
+  sign: "cache-behind",
+  linesMin: 3,
+  text: (group) =>
+    `${counted(group.count, "time")} a cache was behind (${group.topSubjects(1)[0] ?? ""} ${group.samples[0]?.detail ?? ""})`,
+  conclude(group, { settings }) {
+    const isServer = group.samples.some(({ detail }) => /resource version/i.test(detail));
+    const version = settings.version?.value;
+    const { minor, patch } = versionParts(version ?? "0.0");
+    const fixed = fixedPatch[minor];
+    const isAffected = fixed !== undefined && (patch === undefined || patch < fixed);
+    return isServer
+      ? {
+          severity: "warning",
+          cause:
+            "An API server is behind another one: it does not have the state yet that a client has seen " +
+            "elsewhere, so the client gets no list and keeps its old one.",
+          fix: {
+            component: "kube-apiserver",
+            change:
+              "kubectl get --raw '/readyz?verbose'   # on each API server; restart the one that is behind",
+            reason:
+              "A watch cache follows etcd. It is behind when its etcd member is slow or cut off, and, before " +
+              "1.20, for kinds without changes. Clients before 1.19 do not recover by themselves: restart them.",
+          },
+        }
+      : {
+          severity: "warning",
+          cause:
+            "The endpoint controller works with a cache that is behind its own writes, so it does not " +
+            "publish changes of the service.",
+          fix: {
+            component: "kube-controller-manager",
+            change: isAffected
+              ? "upgrade to 1.28.15, 1.29.10, 1.30.6, 1.31.2 or newer"
+              : "restart the controller manager that leads",
+            reason:
+              "The controller waits until its cache shows its own last write. It stays in this state when " +
+              "the watch is stalled, and in 1.28 to 1.31 also after a write that changed nothing.",
+          },
+          missing: version === undefined ? ["kubectl version   # is the version affected?"] : [],
+        };
+  },
+});

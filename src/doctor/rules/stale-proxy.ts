@@ -1,0 +1,95 @@
+// A proxy that works with old endpoints while the EndpointSlices are right: its own cache, its push or
+// its watch is late. Any controller can do this; a restart of the proxy hides it.
+
+import { durationText } from "../../environment/duration-text.ts";
+import type { Cause, Sign } from "../cause.ts";
+import type { Evidence } from "../evidence/evidence.ts";
+import { type HopDelay, hopDelays } from "../evidence/hop-delays.ts";
+import type { AddressFailures } from "../evidence/request-log.ts";
+import { placeText } from "../evidence/sign-log.ts";
+import { counted } from "../report/counted.ts";
+
+/** A pod that ends makes a few seconds of failures; a stale proxy goes on. */
+const lastingMs = 60_000;
+const failuresMin = 3;
+
+const lateMs = 10_000;
+const changesMin = 3;
+
+export const staleProxy: Cause = {
+  name: "stale-proxy",
+  summary:
+    "A proxy sends requests to endpoints that are in no EndpointSlice any more. The slices are right, " +
+    "so the cache or the watch of the proxy is old.",
+  hop: "routed",
+  explains: ["dead-endpoints", "no-endpoints"],
+
+  signs(evidence) {
+    return [...unlisted(evidence), ...lateReplicas(evidence)];
+  },
+
+  conclude(evidence) {
+    const [failures] = unlistedAddresses(evidence);
+    const [replica] = replicas(evidence);
+    const what = failures === undefined ? `Proxy replica ${replica?.witness ?? ""}` : "The proxy";
+    const which = failures === undefined ? "endpoints" : failures.address;
+    return {
+      severity: "critical",
+      cause: `${what} still uses ${which} long after the EndpointSlices have changed: its own copy of them is old.`,
+      fix: {
+        component: replica?.witness ?? "the ingress controller",
+        change:
+          "kubectl -n ingress-nginx delete pod REPLICA   # then look at its watches and permissions",
+        reason:
+          "A restart reads everything again. Look before it for the reason in the log of the replica: " +
+          "failed watches of endpointslices, a missing permission, a rejected configuration.",
+      },
+      missing: ["the log of the ingress controller, from before the first failed request"],
+    };
+  },
+};
+
+/** Failing for long, and neither a listed endpoint nor a pod has the address. */
+function unlistedAddresses({ objects, requests }: Evidence): readonly AddressFailures[] {
+  if (objects.listedAddresses.size === 0) return [];
+  const ofPods = new Set([...objects.pods.values()].map(({ ip }) => ip));
+  return [...requests.failures.values()].filter(
+    ({ address, count, firstMs = 0, lastMs = 0 }) =>
+      count >= failuresMin &&
+      lastMs - firstMs >= lastingMs &&
+      !objects.listedAddresses.has(address) &&
+      !ofPods.has(address),
+  );
+}
+
+function unlisted(evidence: Evidence): readonly Sign[] {
+  const [first] = unlistedAddresses(evidence);
+  if (first === undefined) return [];
+  const { address, count, firstMs = 0, lastMs = 0, place } = first;
+  const failed = `${counted(count, "connection")} to ${address} failed within ${durationText(lastMs - firstMs)}`;
+  const listed = `${address} is none of the ${counted(evidence.objects.listedAddresses.size, "address").replace("addresss", "addresses")} in Endpoints and EndpointSlices`;
+  const [service] = evidence.objects.endpoints.values();
+  return [
+    { weight: "proof", source: "logs", lines: [{ text: failed, source: placeText(place) }] },
+    {
+      weight: "support",
+      source: "objects",
+      lines: [{ text: listed, source: placeText(service?.place ?? place) }],
+    },
+  ];
+}
+
+function replicas({ journeys }: Evidence): readonly HopDelay[] {
+  if (journeys === undefined) return [];
+  return hopDelays(journeys, "routed", lateMs).filter(({ late }) => late >= changesMin);
+}
+
+function lateReplicas(evidence: Evidence): readonly Sign[] {
+  const [first] = replicas(evidence);
+  if (first === undefined) return [];
+  const { witness, late, changes, missing, longestMs } = first;
+  const never = missing === 0 ? "" : `, ${missing} not at all`;
+  const text = `${witness} used ${late} of ${changes} published changes more than ${durationText(lateMs)} late, up to ${durationText(longestMs)}${never}`;
+  const lines = [{ text, source: evidence.journeys?.source ?? "" }];
+  return [{ weight: "proof", source: "changes", lines }];
+}
