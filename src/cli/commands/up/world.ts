@@ -19,10 +19,10 @@ import type { ProfileName } from "../../../lab/versions/profiles.ts";
 import { Observer } from "../../../observe/observer.ts";
 import { RecentJourneys } from "../../../observe/recent-journeys.ts";
 import { ServiceSyncer } from "../../../outputs/slices/service-syncer.ts";
-import type { Replica } from "../../../server/api.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { type IngressSide, startLockstepSide, startStockSide } from "./ingress-side.ts";
+import { ReplicaWatch } from "./replica-watch.ts";
 
 export interface WorldOptions {
   readonly environment: Environment;
@@ -95,6 +95,7 @@ const requestDeadlineMs = 10_000;
 export class World {
   readonly ledger: Ledger;
   readonly sides: IngressSide[] = [];
+  readonly replicas: ReplicaWatch;
   readonly #options: WorldOptions;
   readonly #clusters = new Map<string, Cluster>();
   readonly #stopping = new AbortController();
@@ -103,12 +104,22 @@ export class World {
   readonly #recent = new RecentJourneys();
   readonly #syncMetrics = new Registry();
   #syncing: Promise<void> | undefined;
+  #watching: Promise<void> | undefined;
   #notes: readonly string[] = [];
   #pods: LoopbackNetworks | undefined;
 
   constructor(options: WorldOptions) {
     this.#options = options;
     this.ledger = new Ledger(options.environment);
+    this.replicas = new ReplicaWatch({
+      ...options.environment,
+      replicas: () =>
+        this.sides.flatMap(({ name: kind, replicas }) =>
+          [...replicas].map(([name, { problem }]) =>
+            problem === undefined ? { name, kind } : { name, kind, problem },
+          ),
+        ),
+    });
   }
 
   get observer(): Observer {
@@ -149,18 +160,7 @@ export class World {
 
   /** Problems of its own parts, each a sentence. */
   get notes(): readonly string[] {
-    return this.#notes;
-  }
-
-  /** All replicas of both sides, as the page shows them. */
-  replicas(): readonly Replica[] {
-    return this.sides.flatMap(({ name: kind, replicas }) =>
-      [...replicas].map(([name, { problem }]) => {
-        const why = problem?.();
-        const state = why === undefined ? "connected" : "down";
-        return { name, kind, state, reportedAt: null, problem: why ?? null };
-      }),
-    );
+    return [...this.replicas.notes(), ...this.#notes];
   }
 
   cluster(name: ClusterName): Cluster {
@@ -195,12 +195,14 @@ export class World {
     await this.#startObserver();
     await this.#settled();
     if (proxies) await this.#startSides();
+    this.#watching = this.replicas.run(this.#stopping.signal);
     await this.cluster(busyCluster).controlPlane.restart(throttledFlags);
   }
 
   /** Stops everything in reverse order. Idempotent. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the story is over"));
+    await this.#watching;
     await Promise.all(this.sides.map((side) => side.stop()));
     await this.#observer.current?.stop();
     await this.#syncing;

@@ -26,6 +26,8 @@ export interface LiveIncidentOptions {
   /** The charts of the control plane now. */
   readonly series: () => readonly SeriesValue[];
   readonly report: IncidentReport;
+  /** Called with the doctor's finding, and with undefined when its cause is gone. */
+  readonly onFinding: (finding: Finding | undefined) => void;
   /** Resolves when the person asks for the fix. */
   readonly fixWanted: Promise<void>;
   readonly signal: AbortSignal;
@@ -68,6 +70,7 @@ export async function runLiveIncident(options: LiveIncidentOptions): Promise<voi
     charts.stop();
     await following;
     if (!isFixed && !world.isStopping) await controlPlane.restart(before);
+    options.onFinding(undefined);
   }
 }
 
@@ -85,7 +88,10 @@ async function releaseUntilNamed(
   const since = clock.wallMs();
   return await releaseShop(options, window, {
     name: `incident-${since}`,
-    onFinding: (finding) => report.found(pageFinding(finding, { cluster: busyCluster, since })),
+    onFinding: (finding) => {
+      report.found(pageFinding(finding, { cluster: busyCluster, since }));
+      options.onFinding(finding);
+    },
     isEnough: () => asked.isAsked,
   });
 }

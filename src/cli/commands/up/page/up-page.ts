@@ -165,7 +165,7 @@ export class UpPage {
       observer: () => this.#world?.startedObserver,
       accessClusters: () => [accessCluster],
       servers: (cluster) => this.#serversOf(cluster),
-      replicas: () => this.#world?.replicas() ?? [],
+      replicas: () => this.#world?.replicas.replicas() ?? [],
       notes: () => this.#world?.notes ?? [],
       decision: async (service, signal) => {
         const url = this.#world?.statusUrl;
@@ -262,6 +262,7 @@ export class UpPage {
       world,
       traffic: this.#traffic?.count,
       series: () => this.#controlPlane?.series() ?? [],
+      onFinding: (finding) => this.found(finding),
     });
   }
 }
