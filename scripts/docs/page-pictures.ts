@@ -69,6 +69,10 @@ async function takeAll(browser: Browser, url: string, log: (line: string) => voi
   log("waiting for the release under a throttled controller and its cause");
   await pages.dark.locator(".verdict .copy-box").waitFor();
   await pages.dark.locator(".counter.stock.lost").waitFor();
+  await pages.dark
+    .getByText(/published 1\d s, waiting/)
+    .first()
+    .waitFor();
   await take(pages.dark, "now", ".verdict .copy-box", "page-now");
   await take(pages.light, "now", ".verdict .copy-box", "page-now-light");
   await take(pages.phone, "now", ".verdict .copy-box", "page-now-phone", true);
@@ -87,5 +91,6 @@ async function takeAll(browser: Browser, url: string, log: (line: string) => voi
   await pages.dark.locator("[data-incident='throttled-controller']").getByText("Start").click();
   log("waiting for the cause of the incident");
   await pages.dark.locator(".finding").waitFor();
+  await pages.dark.locator(".two .counter.stock.lost").waitFor();
   await pages.dark.screenshot({ path: `${folder}/page-incident.png`, fullPage: true });
 }
