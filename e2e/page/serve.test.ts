@@ -58,7 +58,7 @@ it(
   async () => {
     const { page } = opened;
     await page.locator("[data-cluster='lab-1'] .health.good").waitFor();
-    await releaseShop(client);
+    await releaseShop(client, "first");
     await page.locator("tr[data-journey] .segment.published").first().waitFor();
     await page.getByText("none in flight").waitFor();
     await expectSameFigures(page, async () => {
