@@ -19,6 +19,8 @@ export interface DoctorFlags {
   readonly maxQps?: number;
   readonly save?: string;
   readonly metrics: readonly string[];
+  readonly compare?: string;
+  readonly anonymize?: boolean;
 }
 
 const epilogue = `
@@ -69,6 +71,11 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
       listOf(anyText),
       [],
     )
+    .option(
+      "--compare <path>",
+      "also list what differs from a healthy cluster: its saved file or folder",
+      filePath,
+    )
     .optionsGroup("Live cluster:")
     .option(
       "--context <name>",
@@ -91,6 +98,7 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
         .choices(["text", "json", "markdown"])
         .default("text"),
     )
+    .option("--anonymize", "replace names and addresses in the output, the same ones alike")
     .addOption(
       new Option("--fail-on <severity>", "exit with 1 for findings at least this severe")
         .choices([...severities])
