@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 import Schema from "typebox/schema";
 import { expect, test } from "vitest";
-import { allCauses, diagnose } from "../../src/doctor/diagnose.ts";
-import { evidenceOf } from "../../src/doctor/evidence/evidence.ts";
+import { allCauses, type Diagnosis, diagnose } from "../../src/doctor/diagnose.ts";
+import { evidenceIn, noFacts } from "../../src/doctor/evidence/evidence.ts";
+import { TextReader } from "../../src/doctor/evidence/text-reader.ts";
 import { jsonReport } from "../../src/doctor/report/json.ts";
 import { doctorCases } from "./cases.ts";
 import { pastedCases } from "./pasted-cases.ts";
@@ -12,10 +13,17 @@ import { strangerCases } from "./stranger-cases.ts";
 const schema = JSON.parse(readFileSync("docs/doctor.schema.json", "utf8")) as object;
 const validator = Schema.Compile(schema);
 
+function diagnosisOf(text: string): Diagnosis {
+  const facts = noFacts();
+  const reader = new TextReader(facts, "a.txt");
+  for (const line of text.split("\n")) reader.push(line);
+  reader.end();
+  return diagnose(evidenceIn(facts));
+}
+
 /** As a reader of the output gets it. */
 function reportOf(text: string): { findings: { rule: string; severity: string }[] } {
-  const evidence = evidenceOf({ logs: [{ component: "", source: "a", lines: text.split("\n") }] });
-  return JSON.parse(JSON.stringify(jsonReport(diagnose(evidence))));
+  return JSON.parse(JSON.stringify(jsonReport(diagnosisOf(text))));
 }
 
 const cases = [...doctorCases, ...pastedCases, ...strangerCases];
@@ -40,9 +48,7 @@ test("each cause has a section in the document, and a case that names it", () =>
   const document = readFileSync("docs/causes/README.md", "utf8");
   const named = new Set(
     cases.flatMap(({ text }) =>
-      diagnose(
-        evidenceOf({ logs: [{ component: "", source: "a", lines: text.split("\n") }] }),
-      ).findings.flatMap(({ rule, consequences }) => [
+      diagnosisOf(text).findings.flatMap(({ rule, consequences }) => [
         rule,
         ...consequences.map((one) => one.rule),
       ]),
