@@ -168,9 +168,11 @@ test("the decision of a Lockstep replica gives states, reasons, probes and reque
   expect(new Set([...widths, table.witnesses.length]).size).toBe(1);
 });
 
+const slicesRule = "follow the slices exactly";
+
 test("a replica that follows the slices says so, and an answer that is none is refused", () => {
   const [port] = answer.ports;
-  const endpoints = [{ ...port?.endpoints[0], rule: "follow the slices exactly" }];
+  const endpoints = [{ address: "10.0.0.1", port: 8080, state: "active", rule: slicesRule }];
   const decision = readDecision({ kind: "known", ports: [{ ...port, endpoints }] });
   expect(decision?.follows.mode).toBe("slices");
   expect(readDecision({ kind: "unknown", near: [] })).toBe(undefined);
