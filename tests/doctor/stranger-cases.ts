@@ -326,6 +326,27 @@ ${repeat(
 )}`,
   },
   {
+    name: "more than a thousand addresses, 1.24",
+    first: "over-capacity",
+    text: `apiVersion: v1
+kind: Endpoints
+metadata:
+  name: workers
+  namespace: batch
+  annotations:
+    endpoints.kubernetes.io/over-capacity: truncated`,
+  },
+  {
+    name: "large lists that an API server reports as slow, 1.26",
+    first: undefined,
+    also: ["slow-requests"],
+    text: repeat(
+      5,
+      (index) =>
+        `I0901 10:00:0${index}.000000       1 trace.go:236] Trace[77${index}]: "List" accept:application/json,client:10.0.0.9,resource:pods,url:/api/v1/pods,verb:LIST (01-Sep-2023 10:00:00.000) (total time: 900ms):`,
+    ),
+  },
+  {
     name: "one client that asks for pages which do not exist",
     first: undefined,
     also: ["request-pattern"],
