@@ -1,5 +1,6 @@
-// Four suites with one runner: unit tests beside the code, simulations (seeded, in virtual time),
-// end-to-end tests over real sockets and binaries, and those judged by a real control plane.
+// Five suites with one runner: unit tests beside the code, simulations (seeded, in virtual time),
+// end-to-end tests over real sockets and binaries, those of the page in a browser, and those judged by
+// a real control plane.
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
@@ -20,7 +21,7 @@ export default defineConfig({
           // Files of one worker share what they import: three times as fast, and nothing here keeps
           // state in a module that another file would notice.
           isolate: false,
-          include: ["{src,tests}/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
+          include: ["{src,tests,ui}/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
           exclude: ["{src,tests}/**/*.simulation.test.ts"],
           // No test is about how fast this machine is.
           testTimeout: 120_000,
@@ -42,7 +43,7 @@ export default defineConfig({
           name: "check",
           setupFiles,
           isolate: false,
-          include: ["{src,tests}/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
+          include: ["{src,tests,ui}/**/*.test.ts", "scripts/**/*.test.{ts,mjs}"],
           testTimeout: 600_000,
         },
       },
@@ -51,8 +52,17 @@ export default defineConfig({
           name: "e2e",
           setupFiles: fixedExamples,
           include: ["e2e/**/*.test.ts"],
-          exclude: ["e2e/**/*.real.test.ts"],
+          exclude: ["e2e/**/*.real.test.ts", "e2e/page/**"],
           testTimeout: 300_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        test: {
+          name: "page",
+          include: ["e2e/page/**/*.test.ts"],
+          testTimeout: 120_000,
           hookTimeout: 300_000,
           fileParallelism: false,
         },

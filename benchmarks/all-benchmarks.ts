@@ -6,6 +6,7 @@ import { historyBenchmark } from "./history.ts";
 import { ingressBenchmark } from "./ingress.ts";
 import { journeysBenchmark } from "./journeys.ts";
 import { kubeBenchmark } from "./kube.ts";
+import { pageBenchmark } from "./page.ts";
 import { proxyBenchmark } from "./proxy.ts";
 import { simulationBenchmark } from "./simulation.ts";
 import { tenantsBenchmark } from "./tenants.ts";
@@ -20,4 +21,5 @@ export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
   history: historyBenchmark,
   tenants: tenantsBenchmark,
   doctor: doctorBenchmark,
+  page: pageBenchmark,
 };

@@ -8,17 +8,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Of a simulation of ordinary cost; a costly one takes its share of them, and most are costly. */
-const checkSeeds = 15;
+const checkSeeds = 10;
 const testSeeds = 250;
 
 /** The compiler's cache of unchanged files; knip keeps its own beside it. */
 const typesSeen = join("node_modules", ".cache", "lockstep", "types.tsbuildinfo");
 
-const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS] | real [FILE…]
+const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS] | page [FILE…] | real [FILE…]
 
   check   types, lint, tidy and unit tests, up to ${checkSeeds} seeds a simulation: under a minute
   test    check with up to ${testSeeds} seeds, and the end-to-end tests: under fifteen minutes
   soak    simulations alone with up to SEEDS seeds (5000 unless given)
+  page    the page in Chromium, which npm run test:page installs
   real    the tests against a real control plane, whose programs npm run test:real builds
 `;
 
@@ -44,6 +45,10 @@ const checks = (seeds) => [
       ...tool("types", "tsc", "--noEmit", "--incremental", "--tsBuildInfoFile", typesSeen),
       stopOnFailure: true,
     },
+    {
+      ...tool("types of the page", "tsc", "-p", "ui", "--noEmit"),
+      stopOnFailure: true,
+    },
     tool("format and lint", "biome", "check", "--error-on-warnings", "."),
     tool("lint with types", "oxlint", "--type-aware", "--quiet", "."),
     tool("dead code", "knip", "--no-progress", "--cache"),
@@ -54,6 +59,7 @@ const checks = (seeds) => [
 const stages = {
   check: () => checks(checkSeeds),
   test: () => [...checks(testSeeds), [tests("end to end", projects("e2e"))]],
+  page: () => [[tests("the page in a browser", [...projects("page"), ...rest])]],
   real: () => [[tests("against a real control plane", [...projects("real"), ...rest])]],
   soak: () => [[tests(`simulations, up to ${soakSeeds} seeds`, projects("simulation"), soakSeeds)]],
 };

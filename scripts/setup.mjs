@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-// Makes a fresh checkout ready: Node modules, Debian packages, the compiled program. It runs before
-// `npm start` and `npm test`, does nothing when all is in place, says what it is about to run, and
-// where it may not or cannot install it says what to install. No dependencies of its own.
+// Makes a fresh checkout ready: Node modules, Debian packages, the compiled program, the built page. It
+// runs before `npm start` and `npm test`, does nothing when all is in place, says what it is about to
+// run, and where it may not or cannot install it says what to install. No dependencies of its own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
@@ -11,6 +11,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const modulesStamp = join(root, "node_modules", ".lockstep-setup");
 const buildStamp = join(root, "dist", ".lockstep-build");
+const pageStamp = join(root, "dist", ".lockstep-page");
 
 /** The oldest Node with everything we use; `engines` in package.json says the same. */
 const oldestNode = [20, 19];
@@ -32,7 +33,7 @@ const debianPackages = [
 const usage = `Usage: node scripts/setup.mjs [--check] [--no-system]
 
 Makes this checkout ready to run: installs Node modules and Debian packages that are
-missing and compiles the sources. Says each command before it runs it.
+missing, compiles the sources and builds the page. Says each command before it runs it.
 
   --check      change nothing; say what is missing and exit 1 if anything is
   --no-system  never install Debian packages; say what to install instead
@@ -83,8 +84,13 @@ function installModules() {
   writeFileSync(modulesStamp, `${modulesFingerprint()}\n`);
 }
 
-export function missingPackages(exists = existsSync) {
-  return debianPackages.filter((one) => {
+/** Needed by `npm run test:page` and `npm run docs -- --pages` only. */
+export const browserPackages = [
+  { name: "chromium", file: "/usr/bin/chromium", for: "the tests and pictures of the page" },
+];
+
+export function missingPackages(exists = existsSync, packages = debianPackages) {
+  return packages.filter((one) => {
     if (one.name !== "lua-cjson") return !exists(one.file);
     // The library folder carries the machine's architecture in its name.
     return !["x86_64", "aarch64"].some((cpu) => exists(one.file.replace("x86_64", cpu)));
@@ -128,7 +134,8 @@ function explainMissing(missing, why) {
   );
 }
 
-function installPackages(missing, allowed) {
+/** Installs them if it may, and says what is missing still. */
+export function installPackages(missing, allowed, packages = debianPackages) {
   const why = whyNotInstall(allowed);
   if (why !== undefined) {
     process.stderr.write(explainMissing(missing, why));
@@ -138,39 +145,44 @@ function installPackages(missing, allowed) {
     quiet: true,
     tolerate: true,
   });
-  const still = missingPackages();
+  const still = missingPackages(existsSync, packages);
   if (!ok || still.length > 0) {
     process.stderr.write(explainMissing(still.length > 0 ? still : missing, "apt-get failed"));
   }
 }
 
-/** The newest change among the sources that go into the build. */
-function newestSourceMs() {
+const sources = ["src", "benchmarks", "scripts/docs", "tsconfig.json", "tsconfig.build.json"];
+/** The page has the types of the contract, and shows durations as the terminal does. */
+const pageSources = ["ui", "src/server/api.ts", "src/environment/duration-text.ts"];
+
+/** The newest change among these files and folders. */
+function newestMs(names) {
   let newest = 0;
   const visit = (path) => {
     const found = statSync(path);
     newest = Math.max(newest, found.mtimeMs);
     if (found.isDirectory()) for (const name of readdirSync(path)) visit(join(path, name));
   };
-  for (const name of [
-    "src",
-    "benchmarks",
-    "scripts/docs",
-    "tsconfig.json",
-    "tsconfig.build.json",
-  ]) {
-    visit(join(root, name));
-  }
+  for (const name of names) visit(join(root, name));
   return newest;
 }
 
 export function buildIsReady() {
-  return existsSync(buildStamp) && statSync(buildStamp).mtimeMs >= newestSourceMs();
+  return existsSync(buildStamp) && statSync(buildStamp).mtimeMs >= newestMs(sources);
+}
+
+function pageIsReady() {
+  return existsSync(pageStamp) && statSync(pageStamp).mtimeMs >= newestMs(pageSources);
 }
 
 export function build() {
   run("npx", ["--no-install", "tsc", "-p", "tsconfig.build.json"], "Compiling");
   writeFileSync(buildStamp, "");
+}
+
+function buildPage() {
+  run("npx", ["--no-install", "vite", "build", "--logLevel", "warn", "ui"], "Building the page");
+  writeFileSync(pageStamp, "");
 }
 
 /** Runs a command after saying so; the output shows only if it fails, unless it is the point. */
@@ -208,6 +220,7 @@ function main(args) {
   if (!modulesAreReady()) installModules();
   if (missing.length > 0) installPackages(missing, allowed);
   if (!buildIsReady()) build();
+  if (!pageIsReady()) buildPage();
 }
 
 function check(missing) {
@@ -215,6 +228,7 @@ function check(missing) {
   if (!modulesAreReady()) lines.push("Node modules are missing or outdated (npm ci).");
   for (const one of missing) lines.push(`The Debian package ${one.name} is missing (${one.for}).`);
   if (!buildIsReady()) lines.push("The sources are not compiled, or changed since.");
+  if (!pageIsReady()) lines.push("The page is not built, or changed since.");
   process.stdout.write(lines.length === 0 ? "Everything is in place.\n" : `${lines.join("\n")}\n`);
   process.exit(lines.length === 0 ? 0 : 1);
 }

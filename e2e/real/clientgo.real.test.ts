@@ -80,7 +80,7 @@ function record(checks: readonly Check[]): void {
   writeRealResult({
     section: "clientgo",
     title: "client-go",
-    text: "A client-go program tries what ordinary programs do; the same program passes against a real server.",
+    text: "A client-go program tests the requests of ordinary programs; the same program passes against a real server.",
     facts: { checks: checks.length, failed: checks.filter((check) => !check.ok).length },
     columns: ["check", "embedded server"],
     rows: checks.map(({ name, ok, detail }) => [name, ok ? "as a real server" : detail]),

@@ -68,16 +68,16 @@ function report(verdict: Verdict, kubernetes: string): void {
     text:
       "Each case sends the same requests to a real kube-apiserver and to the embedded server and " +
       "compares the whole answers: status, headers, every field of the body, every event of a " +
-      "watch. Taken out before is only what two right servers may choose: identities, versions " +
-      "(their order stays), times, addresses and ports.",
+      "watch. Only values that two correct servers may choose differently are removed before: " +
+      "identities, versions (their order stays), times, addresses and ports.",
     facts: { "kube-apiserver": kubernetes, cases, "requests compared": requests },
     columns: ["Area", "Cases"],
     rows: counts,
   });
   writeRealResult({
     section: "2-api-differences",
-    title: "What differs in the API server, and why",
-    text: "Everything else that was compared is the same.",
+    title: "Differences of the API server, with reasons",
+    text: "Everything else was equal in the comparison.",
     facts: {},
     columns: ["What", "Why", "Times"],
     rows: [...explained].map(([{ what, why }, count]) => [what, why, count]),

@@ -97,9 +97,9 @@ test("random histories lead to the same objects, writes and events", async () =>
       "The lab's endpoints, endpointslice and endpointslice-mirroring controllers of 1.36 and the " +
       "real ones played the same random histories, with the garbage collector beside them. After " +
       "each step every Endpoints and EndpointSlice object, the number of writes and in the end " +
-      "the Events were compared. Names, uids, versions and times that a server draws were " +
-      "compared by what they stand for; the order of endpoints in a slice and which of several " +
-      "slices holds one are left out, because the real controller leaves them to Go's maps.",
+      "the Events were compared. Names, uids, versions and times that a server chooses were " +
+      "compared by their meaning. The order of endpoints in a slice, and which of several slices " +
+      "has an endpoint, are left out, because the real controller leaves them to Go's maps.",
     facts: {
       "kube-controller-manager": realVersions().kubernetes,
       seed,
@@ -109,9 +109,9 @@ test("random histories lead to the same objects, writes and events", async () =>
       "namespaces that differ": differences.length,
       "Endpoints whose order of subsets and ports was checked": order.result().checked,
       "of these in another order": order.result().wrong.length,
-      "different Events": real.events.length,
-      "packings of slices foretold": packed.transitions,
-      "foretold otherwise": packed.differences.length,
+      "distinct Events compared": real.events.length,
+      "packings of slices predicted": packed.transitions,
+      "predicted wrongly": packed.differences.length,
     },
     columns: [`Endpoints PUTs in ${idleSyncs} idle syncs`, "real", "lab"],
     rows: [

@@ -4,13 +4,13 @@ import type { KnownDifference } from "../contract/judge.ts";
 
 export const knownDifferences: readonly KnownDifference[] = [
   {
-    what: "Columns of Tables are described in other words.",
-    why: "The descriptions are prose of the Kubernetes documentation, which is not copied; names, types, formats and cells are the same.",
+    what: "Columns of Tables have other descriptions.",
+    why: "The descriptions are text of the Kubernetes documentation, which is not copied; names, types, formats and cells are the same.",
     where: { place: /\.columnDefinitions\[\d+\]\.description$/ },
   },
   {
     what: "A new Node gets no taint node.kubernetes.io/not-ready.",
-    why: "The real admission plugin adds it and the node lifecycle controller takes it away; the lab's controllers work with conditions alone.",
+    why: "The real admission plugin adds it and the node lifecycle controller removes it; the lab's controllers use conditions only.",
     where: {
       case: /^(objects|forms of answers|apply|validation|random objects): Node\b/,
       place: /\.spec\.taints(\[\d+\])?$/,
@@ -19,8 +19,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     },
   },
   {
-    what: "A Node that is written again as it was keeps its version.",
-    why: "To the real server the write takes its taint not-ready away, so it is a change.",
+    what: "A Node that is written again without a change keeps its version.",
+    why: "For the real server the write removes its taint not-ready, so it is a change.",
     where: {
       case: /^(objects: Node: what is absent or there already is refused|apply: Node is made by apply and applied again)$/,
       place: /^body\.metadata\.resourceVersion$/,
@@ -29,7 +29,7 @@ export const knownDifferences: readonly KnownDifference[] = [
     },
   },
   {
-    what: "A Node that is applied over what another made has no owner before the first apply.",
+    what: "A Node that another client created has no owner before the first apply.",
     why: "The real server records its taint not-ready there.",
     where: {
       case: /^apply: Node is applied over what another made$/,
@@ -59,7 +59,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     what: "The first owner of a DaemonSet owns its annotation deprecated.daemonset.template.generation.",
-    why: "To the real server it belongs to the last one, because the annotation is not part of the stored object.",
+    why: "In the real server the last owner owns it, because the annotation is not part of the stored object.",
     where: {
       case: /^apply: DaemonSet is applied over what another made$/,
       place:
@@ -67,7 +67,7 @@ export const knownDifferences: readonly KnownDifference[] = [
     },
   },
   {
-    what: "A value of the wrong JSON type is told against string where Go has a type of its own.",
+    what: "The error for a wrong JSON type names the type string where Go has its own type.",
     why: "The names of Go's own string and map types (v1.Protocol, v1.ResourceList) are not in the table of schemas.",
     where: {
       place: /message$/,
@@ -80,8 +80,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     where: { case: /a pod's spec is nearly fixed/, place: /message$/ },
   },
   {
-    what: "YAML that cannot be read is described in other words.",
-    why: "They are those of the YAML library.",
+    what: "Invalid YAML gets another error message.",
+    why: "The message is that of the YAML library.",
     where: { case: /^requests: (broken YAML|YAML with tabs)/, place: /message$/ },
   },
   {
@@ -91,27 +91,27 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     what: "A list kind in place of an object is an unknown kind.",
-    why: "Lists are not among the kinds a body is looked up in.",
+    why: "The embedded server does not look for lists among the kinds of a body.",
     where: { case: /^requests: a list of objects/, place: /message$/ },
   },
   {
-    what: "A body that is no text is shown with a replacement character.",
+    what: "A body that is not text is shown with a replacement character.",
     why: "Go shows the first byte as Latin-1.",
     where: { case: /^requests: bytes that are not text/, place: /message$/ },
   },
   {
-    what: "Delete options that cannot be read are refused in the words for any other body.",
+    what: "Invalid delete options get the error message of any other body.",
     why: "Options are decoded like objects.",
     where: { case: /^requests: a deletion with (another kind|a broken body)/, place: /message$/ },
   },
   {
     what: "A forbidden new finalizer is listed once among the causes.",
-    why: "The real server checks metadata twice in an update of some kinds and lists what it finds both times; the message is the same.",
+    why: "The real server checks metadata twice in an update of some kinds and lists the causes of both checks; the message is the same.",
     where: { case: /no finalizer is added/, place: /causes\[1\]$/ },
   },
   {
     what: "Owner references given twice are kept twice.",
-    why: "The real server drops the second with a warning; no client of the lab sends such.",
+    why: "The real server drops the second with a warning; no client of the lab sends them.",
     where: { case: /owners are checked/, place: /ownerReferences\[1\]$|headers\.warning$/ },
   },
   {
@@ -121,7 +121,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     what: "Reviews and token requests have no managedFields.",
-    why: "They are answered and not stored, and nobody owns what is not stored.",
+    why: "They are answered but not stored, and only stored fields have an owner.",
     where: {
       case: /^access: (users ask what they may do|others are asked about|a service account gets a token|a token is reviewed)$/,
       place: /^body\.metadata\.managedFields$/,
@@ -145,7 +145,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     what: "A pod whose keyed lists repeat a key, or lack it, has no managedFields.",
-    why: "Such an object cannot be owned field by field; the real server owns what it can.",
+    why: "The fields of such an object cannot be owned one by one; the real server records the others.",
     where: {
       case: /^validation: Pod: spec\.imagePullSecrets\[0\](\.name)? is (empty|absent)$/,
       place: /^body\.metadata\.managedFields$/,
@@ -153,8 +153,8 @@ export const knownDifferences: readonly KnownDifference[] = [
     },
   },
   {
-    what: "An Event without a name is told so beside what else is wrong with it.",
-    why: "The real server looks at an event's name only when all else is right.",
+    what: "An Event without a name gets this error together with all others.",
+    why: "The real server checks the name of an Event only if everything else is valid.",
     where: {
       case: /^random objects: Event /,
       place: /message$|causes\[/,
@@ -163,7 +163,7 @@ export const knownDifferences: readonly KnownDifference[] = [
   },
   {
     what: "An empty list or map in a refused object is shown as null.",
-    why: "Decoding makes no difference between empty and absent, as storage makes none.",
+    why: "Decoding does not distinguish empty from absent, and neither does storage.",
     where: {
       place: /message$/,
       real: /Invalid value: (\[\]|\{\}): /,

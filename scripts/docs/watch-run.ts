@@ -8,7 +8,7 @@ import type { Files } from "../../src/environment/files.ts";
 import { replicaNames, stockBackend } from "../../src/lab/comparison/side.ts";
 import { statusPort } from "../../src/lab/comparison/stage-side.ts";
 import { playResyncStorm } from "../../src/lab/incidents/resync-storm/play.ts";
-import { liveSettings } from "../../src/lab/incidents/resync-storm/settings.ts";
+import { shortSettings } from "../../src/lab/incidents/resync-storm/settings.ts";
 import type { ObservablePlay, Stage } from "../../src/lab/incidents/stage.ts";
 import { VirtualStages } from "../../src/lab/incidents/virtual-stage.ts";
 import { kubeconfig } from "../../src/lab/kubeconfig.ts";
@@ -62,7 +62,7 @@ export async function watchRun(): Promise<WatchRun> {
   try {
     await playResyncStorm((play) => stages.open((stage) => play(watched(stage, terminals, take))), {
       fix: false,
-      settings: () => liveSettings,
+      settings: () => shortSettings,
     });
   } catch (error) {
     if (error !== enough) throw error;

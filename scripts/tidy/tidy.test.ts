@@ -13,7 +13,7 @@ function problems(path: string, code: string): string[] {
 
 const files = execFileSync(
   "git",
-  ["ls-files", "--cached", "--others", "--exclude-standard", "*.ts", "*.mjs"],
+  ["ls-files", "--cached", "--others", "--exclude-standard", "*.ts", "*.tsx", "*.mjs"],
   { encoding: "utf8" },
 )
   .split("\n")
@@ -64,6 +64,7 @@ it.each([
   ["src/cli/x.ts", 'const type = "heard";', undefined],
   ["src/lab/x.ts", 'const text = "the proxy was told";', undefined],
   ["src/cli/x.test.ts", 'const text = "the proxy was told";', undefined],
+  ["ui/src/x.tsx", "const text = <p>the proxy was told</p>;", 'the word "told" in a text'],
 ])("refuses unclear words in texts for people: %s %s", (path, line, problem) => {
   const [breach] = tidy(path, `${header}\nexport ${line}\n`);
   expect(breach?.problem).toBe(problem);
@@ -125,6 +126,9 @@ it.each([
   ["src/kube/x.test.ts", "../lab/y.ts", []],
   ["src/kube/x.test.ts", "../../tests/y.ts", []],
   ["tests/kube/x.ts", "../../src/kube/y.ts", []],
+  ["ui/src/x.tsx", "../../src/server/api.ts", []],
+  ["ui/src/x.tsx", "../../src/kube/y.ts", ["2: the page imports src/kube/y.ts"]],
+  ["ui/src/x.test.ts", "../../tests/page/y.ts", []],
 ])("checks the direction of an import: %s → %s", (path, from, expected) => {
   expect(problems(path, `import { y } from "${from}";\nexport const z = y;`)).toEqual(expected);
 });

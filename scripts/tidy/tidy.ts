@@ -2,7 +2,14 @@
 // It reads the syntax tree, because a text search would trip over strings and comments.
 import { dirname, posix } from "node:path";
 import { parseSync, Visitor, type VisitorObject } from "oxc-parser";
-import { ambientAllowed, folders, ordinaryClients, ownServer, pureFolders } from "./folders.ts";
+import {
+  ambientAllowed,
+  folders,
+  ofThePage,
+  ordinaryClients,
+  ownServer,
+  pureFolders,
+} from "./folders.ts";
 import { clauseReason, clauseStart, unclearWords, withoutCode } from "./plain-words.ts";
 
 export interface Breach {
@@ -91,6 +98,9 @@ export function tidy(path: string, source: string): Breach[] {
       if (one.from.startsWith(".")) checkDirection(path, one.from, one.start, report);
     }
   }
+  if (path.startsWith("ui/") && !path.endsWith(".test.ts")) {
+    for (const one of imports) checkPageImport(path, one.from, one.start, report);
+  }
   checkSyntax(path, isTest, parsed.program, report);
   return breaches;
 }
@@ -143,7 +153,7 @@ function checkCommentWords(comments: Parsed["comments"], report: Report): void {
 }
 
 /** Their comments are still to be rewritten. */
-const clausesAllowed = /^src\/(?:doctor|cli\/commands\/doctor)\//;
+const clausesAllowed = /^src\/(?:doctor|cli\/commands\/(?:doctor|up))\//;
 
 function checkCommentStarts(comments: Parsed["comments"], report: Report): void {
   for (const { start, value } of comments) {
@@ -254,6 +264,12 @@ function checkModule(
   }
 }
 
+function checkPageImport(path: string, from: string, offset: number, report: Report): void {
+  const target = posix.normalize(posix.join(dirname(path), from));
+  if (!from.startsWith(".") || target.startsWith("ui/") || ofThePage.includes(target)) return;
+  report(offset, `the page imports ${target}`, "the page knows the contract of the server alone");
+}
+
 function checkDirection(path: string, from: string, offset: number, report: Report): void {
   const target = posix.normalize(posix.join(dirname(path), from));
   const [, own = ""] = path.split("/");
@@ -299,7 +315,9 @@ function checkSyntax(
       }
     },
   }).visit(program);
-  if (!isTest && !imitating.some((folder) => path.startsWith(folder))) checkWords(program, report);
+  const isOfPage = path.startsWith("ui/") && !path.endsWith(".test.ts");
+  const isShown = isOfPage || (!isTest && !imitating.some((folder) => path.startsWith(folder)));
+  if (isShown) checkWords(program, report);
   const ambient = isTest || ambientAllowed.some((allowed) => path.startsWith(allowed));
   if (!ambient) checkAmbient(program, report);
   if (!isTest && pureFolders.some((pure) => path.startsWith(pure))) checkPure(program, report);
@@ -322,6 +340,9 @@ function checkWords(program: Parsed["program"], report: Report): void {
     },
     TemplateElement(node) {
       check(node.start, node.value.raw);
+    },
+    JSXText(node) {
+      check(node.start, node.value);
     },
   }).visit(program);
 }

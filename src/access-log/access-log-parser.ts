@@ -20,7 +20,7 @@ export type LogLine = Pick<Line, "number" | "text" | "isCut">;
 export interface AccessLogParserOptions {
   /** Looked for before all others: the format that the proxy was configured with. */
   readonly format?: LogFormat | undefined;
-  /** Says which service is meant by a name that could mean several. */
+  /** Resolves a name that could mean several services. */
   readonly isService?: IsService | undefined;
 }
 
@@ -58,7 +58,7 @@ const haproxyProblem =
   "this is the format of HAProxy, which has server names instead of addresses; use a log-format with " +
   'JSON that contains {"start_time":"%trl","duration_ms":%Ta,"status":%ST,"upstream_addr":"%si:%sp"}';
 
-/** Seconds since 1970, a space and a status: no line that tells of a request is shorter. */
+/** Seconds since 1970, a space and a status: no line with a request is shorter. */
 const requestLengthMin = 14;
 
 /** Enough to recognise a line by. */
@@ -115,7 +115,7 @@ export class AccessLogParser {
     };
   }
 
-  /** The request that the line tells of; undefined when it tells of none. Never throws. */
+  /** The request in the line; undefined when it has none. Never throws. */
   read({ number, text, isCut }: LogLine): AccessLogEntry | undefined {
     this.#lines += 1;
     if (text.length < requestLengthMin && this.#partial === "") {

@@ -20,7 +20,7 @@ export function albValues(values: LogValues): LogValues {
   return new Map([
     ...values,
     ["upstream_status", isAnswered ? answer : status],
-    // nginx's way to say that no header came.
+    // nginx's sign for a missing header.
     ["upstream_header_time", isAnswered ? (values.get("target_processing_time") ?? "0") : "-"],
     ["request", plainRequest(values.get("request") ?? "")],
   ]);

@@ -190,7 +190,7 @@ function unescapedJson(value: string): string {
   try {
     return String(JSON.parse(`"${value}"`));
   } catch {
-    // Not escaped as announced; the text as it stands says more than nothing.
+    // Not escaped as announced; the raw text is better than nothing.
     return value;
   }
 }

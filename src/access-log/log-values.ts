@@ -121,7 +121,7 @@ function durationOf(values: LogValues): number | undefined {
 const nanosecondsInMs = 1_000_000;
 
 interface WrittenTimes {
-  /** The surest and finest of those that say when it was over. */
+  /** The most reliable and exact of the end times. */
   readonly end: LogTime | undefined;
   readonly start: LogTime | undefined;
 }

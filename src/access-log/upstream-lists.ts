@@ -1,6 +1,6 @@
 // nginx's lists of what was tried for one request (ngx_http_upstream_module): a comma stands between
 // two servers of a group, a colon between two groups after an internal redirect. All lists of one
-// request have the same length, with a dash where there is nothing to say.
+// request have the same length, with a dash for a missing value.
 import type { LoggedTry, TriesLeftOut } from "./access-log-entry.ts";
 
 export interface UpstreamLists {

@@ -93,7 +93,7 @@ export class AddressLives {
   see(cluster: string, facts: PodFacts, seen: Seen, list: number): void {
     const life = this.#lives.get(facts.uid) ?? this.#add(cluster, facts);
     life.lastList = list;
-    // Of two who recorded at the same time the second tells again what is known.
+    // Of two recordings of the same time the second adds nothing.
     if (life.factsList !== list && seen.atMs < life.lastSeenMs) return;
     if (life.isGone && seen.atMs > life.lastSeenMs) this.#markPresent(life);
     const isFirst = life.moments.length === 0 && life.facts === facts;

@@ -42,7 +42,7 @@ export interface BlamedLog {
   readonly withTriesLeftOut: number;
   /** Whether the clock of the log agrees with the clusters, known at the end. */
   readonly clock: ProxyClock;
-  /** Judged requests of which the log does not say when they were sent, or by which zone. */
+  /** Judged requests without a start time or a time zone in the log. */
   readonly inDoubt: { readonly withoutDuration: number; readonly withoutZone: number };
 }
 

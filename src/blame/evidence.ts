@@ -130,7 +130,7 @@ export class Evidence {
     return ofCluster ?? this.#podsListedMs.get(placeKey(place));
   }
 
-  /** Objects were saved, once: they tell of the past, and of nothing after that. */
+  /** Objects were saved once: they show the past, and nothing after that. */
   savedAt(cluster: string, atMs: number): void {
     this.#savedMs.set(cluster, Math.max(atMs, this.#savedMs.get(cluster) ?? atMs));
   }
@@ -216,7 +216,7 @@ export class Evidence {
       case "Pod":
         this.#podClusters.add(cluster);
         if (isDeleted && this.lives.isGone(uid)) break;
-        // The last version of a pod often is the first to say how its containers ended.
+        // Often only the last version of a pod has the end of its containers.
         if (!isDeleted || isRecord(object["status"])) {
           this.lives.see(cluster, readPod(object), seen, this.#list);
         }

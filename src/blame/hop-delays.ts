@@ -53,7 +53,7 @@ export function hopDelays(options: HopDelaysOptions): HopBlame {
   return { ...blame, alternatives };
 }
 
-/** Each service that lists it with each cluster that has a copy: the log may not say which it was. */
+/** Each service that lists it with each cluster that has a copy: the log may not name it. */
 function followedLists({ listings, cluster, sent }: HopDelaysOptions): readonly FollowedLists[] {
   const latestFirst = listings.filter(({ from }) => from.fromMs <= sent.toMs).toReversed();
   return distinct(latestFirst, "service").flatMap(({ service }): readonly FollowedLists[] => {

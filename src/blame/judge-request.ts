@@ -26,7 +26,7 @@ export function judgeRequest(entry: AccessLogEntry, options: JudgeOptions): Requ
   return isInDoubt ? { ...unsure(verdict), tries: verdict.tries.map(unsure) } : verdict;
 }
 
-/** With nothing said of how long it took, it may have been sent long before it was written down. */
+/** Without a duration, it may have been sent long before its line was written. */
 export function isSentUnknown({ tries, durationMs }: AccessLogEntry): boolean {
   const isUnsaid = (tried: LoggedTry): boolean => tried.durationMs === undefined;
   return durationMs === undefined && tries.length > 0 && tries.every(isUnsaid);

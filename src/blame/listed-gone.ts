@@ -15,7 +15,7 @@ export interface ListedGoneOptions {
   readonly killings?: KillingEvents;
 }
 
-/** Listed as ready, so it was; and gone since, when exactly only an event can tell. */
+/** Listed as ready, so it was ready; and gone since. Only an event has the exact time. */
 export function addListedGone(options: ListedGoneOptions): void {
   const { evidence, listing, podUid: uid, byMs, killings } = options;
   const { address, podName, service, cluster } = listing;

@@ -31,7 +31,7 @@ export interface PodFacts {
   /** It shares its address with its node and with every such pod there. */
   readonly hostNetwork: boolean;
   readonly addresses: readonly string[];
-  /** That its containers say they listen on; they need not. */
+  /** Ports that its containers declare; they need not listen on them. */
   readonly ports: readonly number[];
   readonly hasReadinessProbe: boolean;
   readonly createdMs: number | undefined;

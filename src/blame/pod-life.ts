@@ -27,7 +27,7 @@ export interface Moment {
   readonly at: Span;
   /** When the API showed it, by the recorder's clock; without a watch, when it happened. */
   readonly shownMs: number;
-  /** Why a container ended, where it is said: `OOMKilled`; of a node, by which witness but itself. */
+  /** Why a container ended, if known: `OOMKilled`; of a node, by which witness but itself. */
   readonly why?: string | undefined;
 }
 
@@ -209,7 +209,7 @@ function containerMoments(
   seen: Seen,
 ): readonly (readonly ["ended" | "started", Span])[] {
   const moments: (readonly ["ended" | "started", Span])[] = [];
-  // A restart between two versions shows only in what is said of the container before.
+  // A restart between two versions shows only in the last state of the container.
   if (now.lastEndedMs !== undefined && now.lastEndedMs !== before?.lastEndedMs) {
     const isKnownEnd = before?.state === "terminated" && before.sinceMs === now.lastEndedMs;
     if (!isKnownEnd) moments.push(["ended", withinSecond(now.lastEndedMs, seen)]);

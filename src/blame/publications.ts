@@ -78,7 +78,7 @@ export class Publications {
     const id = `${cluster} ${facts.uid}`;
     const known = this.#objects.get(id);
     if (known !== undefined && known.list !== list && seen.atMs < known.seenMs) {
-      // Of two who recorded at the same time the second tells again what is known.
+      // Of two recordings of the same time the second adds nothing.
       this.#keep(cluster, { ...known, namedIn: list });
       return;
     }

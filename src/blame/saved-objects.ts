@@ -17,7 +17,7 @@ import { type SavedObject, Snapshots } from "./snapshots.ts";
 /** A version in a stream or an audit log. */
 interface Version extends SavedObject {
   readonly isDeleted: boolean;
-  /** When it was written, where that is said. */
+  /** The time of writing, if known. */
   readonly atMs: number | undefined;
   readonly isCreated: boolean;
   /** The version before it; empty where its writer has not said so. */
@@ -31,7 +31,7 @@ export interface SavedCounts {
   readonly objects: number;
   /** Lines of an audit log in which the object is missing. */
   readonly withoutObject: number;
-  /** Pods whose end an event tells. */
+  /** Pods whose end is in an event. */
   readonly killed: number;
   /** Lists that break off in the middle. */
   readonly broken: number;
@@ -149,7 +149,7 @@ export class SavedObjects {
     return Object.values(recordedKinds).find((one) => one.kind === kind)?.kind;
   }
 
-  /** Other kinds tell of the future, too: when a certificate ends, when a lease does. */
+  /** Other kinds have future times too: the end of a certificate or of a lease. */
   #newest(object: RawRecord, kind: string | undefined): number {
     const isOfUse =
       kind === "Event" || Object.values(recordedKinds).some((one) => one.kind === kind);
@@ -158,7 +158,7 @@ export class SavedObjects {
     return newestMs;
   }
 
-  /** A stream does not say when each version came: not before any time in it or in those before it. */
+  /** A stream has no arrival times: a version came after every time in it and in those before it. */
   #addVersions(evidence: Evidence): void {
     const cluster = this.#cluster;
     const known = new Map<string, Version>();

@@ -127,7 +127,7 @@ function yamlValue(text: string): { readonly values: readonly unknown[] } | unde
   try {
     return { values: parsed.map((one: Document): unknown => one.toJS()) };
   } catch {
-    // The file is said to be none.
+    // The caller reports the file as invalid.
     return undefined;
   }
 }

@@ -117,7 +117,7 @@ export interface RequestVerdict {
   /** How long after a change that it should have known the proxy sent or refused it. */
   readonly late: Length | undefined;
   readonly because: string;
-  /** Empty when no endpoint was tried, or the log does not tell. */
+  /** Empty when no endpoint was tried, or the log does not show it. */
   readonly tries: readonly TryVerdict[];
   /** Tries between the last two of `tries` that were not judged, because there were so many. */
   readonly triesLeftOut: number;

@@ -15,6 +15,7 @@ import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/entry-memory.ts";
 import { stopDrainMs } from "../outputs/nginx/nginx-supervisor.ts";
 import { type Owner, OwnerError, ownerText } from "../outputs/nginx/prefix-owner.ts";
 import { clusterWatches } from "../sources/cluster-source.ts";
+import { endpointId } from "../sources/endpoint-id.ts";
 import { askedWatches } from "../sources/ingress-source.ts";
 import type { SecretReference } from "../sources/secret-source.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
@@ -34,7 +35,13 @@ import {
   readiness,
 } from "./readiness.ts";
 import { type RoutedEntry, RoutedJournal } from "./routed-journal.ts";
-import { portReport, type ServiceReport, serviceReport, type UseOf } from "./service-report.ts";
+import {
+  type ProbeOf,
+  portReport,
+  type ServiceReport,
+  serviceReport,
+  type UseOf,
+} from "./service-report.ts";
 import { ShadowReport } from "./shadow-report.ts";
 import { stateReport } from "./state-report.ts";
 import { type StatusServerOptions, startStatusServer } from "./status-server.ts";
@@ -220,7 +227,12 @@ export class IngressReplica {
   /** The truth about a service: `namespace/name`, or one port of it. */
   async endpoints(service: string): Promise<ServiceReport> {
     const used = await this.#nginx?.use();
-    return serviceReport(service, this.loop.decisions, (key) => used?.get(key));
+    const { decisions, probes } = this.loop;
+    const probeOf: ProbeOf = (key, endpoint) => {
+      const answer = probes.standing(key).get(endpoint.cluster)?.get(endpointId(endpoint))?.answer;
+      return answer === "unknown" ? undefined : answer;
+    };
+    return serviceReport(service, decisions, (key) => used?.get(key), probeOf);
   }
 
   /**

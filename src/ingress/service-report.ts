@@ -5,6 +5,7 @@ import { nearestNames } from "../decide/nearest-names.ts";
 import type { TruthEndpoint } from "../decide/truth/judged.ts";
 import type { EndpointUse } from "../sources/endpoint-counters.ts";
 import { endpointId } from "../sources/endpoint-id.ts";
+import type { ProbeAnswer } from "../sources/probes.ts";
 import type { Decisions } from "./decisions.ts";
 
 export type ServiceReport =
@@ -22,22 +23,28 @@ export interface PortReport {
 export interface ReportedEndpoint extends TruthEndpoint {
   /** Absent if it was never used, or has no endpoint. */
   readonly use?: EndpointUse;
+  /** The last probe; absent while it is not in doubt, and before the first answer. */
+  readonly probe?: ProbeAnswer;
 }
 
 export type UseOf = (key: string) => EndpointUse | undefined;
+
+/** The last probe of an endpoint for `namespace/name:port`. */
+export type ProbeOf = (key: string, endpoint: TruthEndpoint) => ProbeAnswer | undefined;
 
 /** `service` is `namespace/name` for all of its ports, or the key of one. */
 export function serviceReport(
   service: string,
   { truths }: Pick<Decisions, "truths">,
   useOf: UseOf,
+  probeOf?: ProbeOf,
 ): ServiceReport {
   const keys = [...truths.keys()].filter((key) => key === service || serviceOf(key) === service);
   if (keys.length === 0) {
     const names = new Set([...truths.keys()].map(serviceOf));
     return { kind: "unknown", near: nearestNames(service, names) };
   }
-  return { kind: "known", ports: keys.map((key) => portReport(key, { truths }, useOf)) };
+  return { kind: "known", ports: keys.map((key) => portReport(key, { truths }, useOf, probeOf)) };
 }
 
 /** The same of one port. */
@@ -45,11 +52,14 @@ export function portReport(
   service: string,
   { truths }: Pick<Decisions, "truths">,
   useOf: UseOf,
+  probeOf?: ProbeOf,
 ): PortReport {
   const truth = truths.get(service)?.truth;
   const endpoints = (truth?.endpoints ?? []).map((endpoint): ReportedEndpoint => {
     const use = useOf(endpointId(endpoint));
-    return use === undefined ? endpoint : { ...endpoint, use };
+    const probe = probeOf?.(service, endpoint);
+    if (use === undefined && probe === undefined) return endpoint;
+    return { ...endpoint, ...(use && { use }), ...(probe && { probe }) };
   });
   return { service, problems: truth?.problems ?? [], endpoints };
 }

@@ -1,7 +1,9 @@
 import { expect, test } from "vitest";
 import type { PageClient, PageEvent } from "../../tests/page/page-client.ts";
 import { onPageStage, type PageStage } from "../../tests/page/page-stage.ts";
+import { simulate } from "../simulation/simulation.ts";
 import type { JourneyBatch, Reset, State } from "./api.ts";
+import { EventStream } from "./event-stream.ts";
 
 /** The knowledge of a page after its events: the newest state of each journey, and the state. */
 function known(events: readonly PageEvent[]) {
@@ -76,6 +78,44 @@ test("a page whose events are gone, or of another server, gets everything again"
       expect((data as Reset).journeys).toHaveLength(32);
       events.close();
     }
+  }));
+
+test("no page resumes across a time without events, though it had the last one", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const { network, timers } = simulation.host("page");
+    const data = JSON.stringify({ state: null, journeys: [] });
+    const options = { timers, name: "stream", reset: () => data, onWanted: () => undefined };
+    const stream = new EventStream(options);
+    const listener = await network.listen({ host: "127.0.0.1", port: 0 }, (exchange) => {
+      stream.open(exchange);
+    });
+    const open = async (lastId?: string): Promise<string> => {
+      const stopping = new AbortController();
+      const headers = lastId === undefined ? {} : { "last-event-id": lastId };
+      const url = `http://127.0.0.1:${listener.port}/`;
+      const { body } = await network.request({
+        method: "GET",
+        url,
+        headers,
+        signal: stopping.signal,
+      });
+      timers.after(100, () => stopping.abort());
+      let text = "";
+      try {
+        for await (const chunk of body) text += Buffer.from(chunk).toString("utf8");
+      } catch {
+        // The page was closed.
+      }
+      return text;
+    };
+    expect(await open()).toBe(`id: stream.0\nevent: reset\ndata: ${data}\n\n`);
+    // Soon after, nothing is missed.
+    expect(await open("stream.0")).toBe("");
+    await timers.sleep(60_000);
+    stream.send("state", "{}");
+    expect(await open("stream.0")).toMatch(/^id: stream\.1\nevent: reset\n/);
+    stream.close();
+    await listener.close();
   }));
 
 test("a page that does not read is cut off and holds no memory; others go on", () =>

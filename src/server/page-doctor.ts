@@ -159,18 +159,21 @@ export class LivePageDoctor implements PageDoctor {
     const key = `${cluster} ${finding.rule}`;
     const since = this.#since.get(key) ?? this.#options.clock.wallMs();
     this.#since.set(key, since);
-    return {
-      ...plain(finding),
-      cluster,
-      since,
-      consequences: finding.consequences.map(plain),
-    };
+    return pageFinding(finding, { cluster, since });
   }
 
   #set(change: Partial<Doctor>): void {
     this.#answer = { ...this.#answer, ...change };
     this.#options.onChange();
   }
+}
+
+/** A finding as the page gets it. */
+export function pageFinding(
+  finding: FoundFinding,
+  found: Pick<Finding, "cluster" | "since">,
+): Finding {
+  return { ...plain(finding), ...found, consequences: finding.consequences.map(plain) };
 }
 
 function plain(finding: FoundFinding): Omit<Finding, "cluster" | "since" | "consequences"> {

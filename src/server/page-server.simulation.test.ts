@@ -51,12 +51,14 @@ const changes = fc
     published: lag,
     first: lag,
     second: lag,
+    isSuperseded: fc.boolean(),
   })
-  .map(({ direction, published, first, second }) => {
-    const isOver = [published, first, second].every((one) => typeof one === "number");
+  .map(({ direction, published, first, second, isSuperseded }) => {
+    const isShown = [published, first, second].every((one) => typeof one === "number");
+    const open = isSuperseded ? ("superseded" as const) : ("pending" as const);
     return {
       direction,
-      outcome: isOver ? ("complete" as const) : ("pending" as const),
+      outcome: isShown ? ("complete" as const) : open,
       hops: { pod: 0, published, routed: [first, second] },
     };
   });

@@ -69,8 +69,10 @@ export interface DecidedRow {
   readonly pod: string;
   /** `ready`, `not ready`, `absent`. */
   readonly published: string;
-  /** The last probe: `answered`, `refused`; absent if it was not probed. */
-  readonly probe?: string | undefined;
+  /** The last probe; absent if it was not probed. */
+  readonly probe?: "answers" | "silent" | undefined;
+  /** Requests that the replica sent there; absent if it never did. */
+  readonly use?: { readonly requests: number; readonly failures: number } | undefined;
 }
 
 /** A value of a series now; `id` names the series for as long as the server runs. */

@@ -43,8 +43,9 @@ export function readDecision(answer: unknown): PageDecision | undefined {
 }
 
 function rowOf(value: unknown): readonly DecidedRow[] {
-  const { cluster, address, port, podUid, podName, state, reason, pod, published } =
+  const { cluster, address, port, podUid, podName, state, reason, pod, published, probe, use } =
     fieldsOf(value);
+  const { requests, failures } = fieldsOf(use);
   const known = states.find((one) => one === state);
   if (typeof address !== "string" || typeof port !== "number" || known === undefined) return [];
   return [
@@ -58,6 +59,9 @@ function rowOf(value: unknown): readonly DecidedRow[] {
       reason: textOf(reason),
       pod: textOf(pod),
       published: textOf(published),
+      ...((probe === "answers" || probe === "silent") && { probe }),
+      ...(typeof requests === "number" &&
+        typeof failures === "number" && { use: { requests, failures } }),
     },
   ];
 }

@@ -34,18 +34,27 @@ export interface TruthTableOptions {
 /** More is not readable; a service of this size is rare. */
 const rowsMax = 2_000;
 
-const probeColumn: Column = { id: "probe", kind: "probe", label: "probe", isStock: false };
+const probeColumn: Column = {
+  id: "probe",
+  kind: "probe",
+  label: "probe by Lockstep",
+  isStock: false,
+};
+
+const useColumn: Column = {
+  id: "use",
+  kind: "traffic",
+  label: "requests by Lockstep",
+  isStock: false,
+};
 
 export function truthTable(options: TruthTableOptions): TruthTable {
   const { service, atMs, views, decision, journeys } = options;
   const witnesses = witnessesOf(views);
-  const hasProbes = decision?.endpoints.some(({ probe }) => probe !== undefined) ?? false;
-  const columns = [
-    ...witnesses.map((witness) => columnOf(witness, options)),
-    ...(hasProbes ? [probeColumn] : []),
-  ];
+  const extra = decision === undefined ? [] : [probeColumn, useColumn];
+  const columns = [...witnesses.map((witness) => columnOf(witness, options)), ...extra];
   const shown = views.slice(0, rowsMax);
-  const rows = shown.map((view) => rowOf(view, { witnesses, hasProbes, options }));
+  const rows = shown.map((view) => rowOf(view, witnesses, options));
   const others = (decision?.endpoints ?? []).filter(
     (decided) => !views.some((view) => isSameRow(view, decided)),
   );
@@ -55,9 +64,7 @@ export function truthTable(options: TruthTableOptions): TruthTable {
     at: atMs,
     follows: decision?.follows ?? null,
     witnesses: columns,
-    rows: [...rows, ...others.map((one) => decidedRow(one, { witnesses, hasProbes }))].sort(
-      inOrder,
-    ),
+    rows: [...rows, ...others.map((one) => decidedRow(one, witnesses))].sort(inOrder),
     journeys,
     problems: [
       ...(decision?.problems ?? []),
@@ -67,18 +74,10 @@ export function truthTable(options: TruthTableOptions): TruthTable {
   };
 }
 
-interface RowContext {
-  readonly witnesses: readonly Witness[];
-  readonly hasProbes: boolean;
-}
-
-function rowOf(
-  view: EndpointView,
-  { options, ...context }: RowContext & { readonly options: TruthTableOptions },
-): Row {
+function rowOf(view: EndpointView, columns: readonly Witness[], options: TruthTableOptions): Row {
   const { endpoint, podName, witnesses } = view;
   const decided = options.decision?.endpoints.find((one) => isSameRow(view, one));
-  const cells = context.witnesses.map((witness) => {
+  const cells = columns.map((witness) => {
     const shown = witnesses.find((one) => isSameWitness(one.witness, witness));
     if (shown === undefined) return unknownCell;
     if (witness.hop === "traffic") return trafficCell(view, options);
@@ -92,13 +91,13 @@ function rowOf(
     state: decided?.state ?? null,
     reason: decided?.reason ?? reasonOf(view, options),
     isDisputed: isDisputed(view),
-    cells: context.hasProbes ? [...cells, probeCell(decided)] : cells,
+    cells: options.decision === undefined ? cells : [...cells, ...decidedCells(decided)],
   };
 }
 
 /** An endpoint that only the Lockstep replica knows. */
-function decidedRow(decided: DecidedRow, { witnesses, hasProbes }: RowContext): Row {
-  const cells = witnesses.map(() => unknownCell);
+function decidedRow(decided: DecidedRow, columns: readonly Witness[]): Row {
+  const cells = columns.map(() => unknownCell);
   return {
     cluster: decided.cluster,
     address: decided.address,
@@ -107,7 +106,7 @@ function decidedRow(decided: DecidedRow, { witnesses, hasProbes }: RowContext): 
     state: decided.state,
     reason: decided.reason,
     isDisputed: false,
-    cells: hasProbes ? [...cells, probeCell(decided)] : cells,
+    cells: [...cells, ...decidedCells(decided)],
   };
 }
 
@@ -156,17 +155,21 @@ function trafficCell({ endpoint }: EndpointView, { changes, wallAt }: TruthTable
   return { mark: failed > 0 ? "suspect" : "in", text, since: wallAt(lastFailedAt), isStale: false };
 }
 
-function probeCell(decided: DecidedRow | undefined): Cell {
-  const probe = decided?.probe;
-  if (probe === undefined) {
-    return { mark: "unknown", text: "not probed", since: null, isStale: false };
-  }
-  return {
-    mark: probe === "answered" ? "in" : "suspect",
-    text: probe,
-    since: null,
-    isStale: false,
-  };
+/** The probe and the requests of the Lockstep replica that decided. */
+function decidedCells({ probe, use }: Pick<DecidedRow, "probe" | "use"> = {}): readonly Cell[] {
+  const quiet = { since: null, isStale: false };
+  return [
+    probe === undefined
+      ? { mark: "unknown", text: "not probed", ...quiet }
+      : { mark: probe === "answers" ? "in" : "suspect", text: probe, ...quiet },
+    use === undefined
+      ? { mark: "unknown", text: "no requests", ...quiet }
+      : {
+          mark: use.failures > 0 ? "suspect" : "in",
+          text: `${use.requests} requests, ${use.failures} failed`,
+          ...quiet,
+        },
+  ];
 }
 
 /** How the sources differ, in a sentence. */

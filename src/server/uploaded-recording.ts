@@ -1,6 +1,7 @@
 // A recording that was dropped onto the page: its changes, from the same replay as `lockstep watch
 // --replay`. The file is a stranger's, so its size, its time and the answer are bounded, and other work
 // gets its turn all the while.
+import { counted } from "../doctor/report/counted.ts";
 import { elapsedMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import { LineSplitter } from "../environment/line-splitter.ts";
@@ -51,7 +52,7 @@ export class UploadedRecordings {
       signal.throwIfAborted();
       if (error instanceof PageProblem) throw error;
       if (error instanceof RecordingVersionError) {
-        throw new PageProblem(422, error.message, { cause: error });
+        throw new PageProblem(422, `The recording cannot be read: ${error.message}.`);
       }
       // A damaged file may break any assumption of the replay; the server goes on.
       this.#means.log.warn("a dropped recording could not be replayed", { error });
@@ -75,7 +76,8 @@ class Upload {
   #toMs = -Infinity;
   #lines = 0;
   #malformed = 0;
-  #instant: number | undefined;
+  /** The instant of the last line, by the clock of its run. */
+  #instant = 0;
 
   constructor(means: Means, bytes: Uint8Array, signal: AbortSignal) {
     this.#means = means;
@@ -103,9 +105,10 @@ class Upload {
     await this.#each(isOverdue, (text) => recording.take(text));
     this.#endRun();
     if (recording.unreadable > 0) {
-      this.#notes.add(`${recording.unreadable} lines could not be read.`);
+      this.#notes.add(`${counted(recording.unreadable, "line")} could not be read.`);
     }
-    if (this.#malformed > 0) this.#notes.add(`${this.#malformed} objects have an unknown format.`);
+    if (this.#malformed > 0)
+      this.#notes.add(`${counted(this.#malformed, "object")} in an unknown format.`);
     return {
       from: this.#fromMs,
       to: Math.max(this.#fromMs, this.#toMs),
@@ -136,7 +139,7 @@ class Upload {
   #begin(run: ReplayedRun): void {
     this.#endRun();
     this.#runs.push(run);
-    this.#instant = undefined;
+    this.#instant = run.clock.monotonicMs();
     this.#fromMs = Math.min(this.#fromMs, run.run.wallMs);
     for (const { cluster } of run.watched.clusters) this.#clusters.add(cluster);
   }
@@ -158,10 +161,9 @@ class Upload {
   }
 
   #refuseGap(instant: number, { hasTicks }: ReplayedRun): void {
-    const before = this.#instant ?? instant;
-    const isGap = !Number.isFinite(instant) || (!hasTicks && instant - before > gapMaxMs);
+    const isGap = !Number.isFinite(instant) || (!hasTicks && instant - this.#instant > gapMaxMs);
     if (isGap) throw new PageProblem(422, `The recording has a gap of hours. ${insteadText}`);
-    this.#instant = Math.max(before, instant);
+    this.#instant = Math.max(this.#instant, instant);
   }
 }
 

@@ -73,7 +73,7 @@ export class ClusterSource {
   readonly #abort = new AbortController();
   /** The state of each watch when it was last looked at; undefined before. */
   #states: string | undefined;
-  #hasSaidWhatIsLost = false;
+  #hasReportedLoss = false;
   #running: Promise<void> | undefined;
   #cancelCheck: CancelTimer | undefined;
 
@@ -243,7 +243,7 @@ export class ClusterSource {
   #checkFreshness(): void {
     if (this.#abort.signal.aborted) return;
     this.#cancelCheck = this.#options.timers.after(freshnessCheckMs, () => this.#checkFreshness());
-    this.#sayWhatIsLost();
+    this.#reportLoss();
     const before = this.#states;
     const states = this.#describe();
     this.#states = states;
@@ -269,10 +269,10 @@ export class ClusterSource {
     return watches.join(", ");
   }
 
-  #sayWhatIsLost(): void {
+  #reportLoss(): void {
     const { lost } = this;
-    if (this.#hasSaidWhatIsLost || lost.length === 0) return;
-    this.#hasSaidWhatIsLost = true;
+    if (this.#hasReportedLoss || lost.length === 0) return;
+    this.#hasReportedLoss = true;
     this.#options.log.warn("no permission to watch pods; routing follows the EndpointSlices", {
       cluster: this.cluster,
       refusal: this.watch("pods").detail,

@@ -17,8 +17,8 @@ import (
 func accessChecks() []check {
 	return []check{
 		{"the administrator may do everything", administratorMay},
-		{"a service account's token says who it is and may what its roles allow", accountToken},
-		{"the administrator can act as somebody else", impersonate},
+		{"a service account's token has its identity and the permissions of its roles", accountToken},
+		{"the administrator can impersonate another user", impersonate},
 	}
 }
 

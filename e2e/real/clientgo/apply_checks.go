@@ -16,7 +16,7 @@ import (
 func applyChecks() []check {
 	return []check{
 		{"server-side apply creates, conflicts and takes over by force", applyTogether},
-		{"what a manager applied can be extracted and taken away", applyExtracted},
+		{"the fields of a manager can be extracted and removed", applyExtracted},
 		{"managed fields can be read by the server's own OpenAPI", applyUnstructured},
 	}
 }

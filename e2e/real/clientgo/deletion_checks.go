@@ -13,7 +13,7 @@ import (
 
 func deletionChecks() []check {
 	return []check{
-		{"deletion waits for what its propagation policy asks", deletePropagation},
+		{"deletion waits as its propagation policy requires", deletePropagation},
 		{"deletion of a collection is seen by its watchers", deleteCollection},
 	}
 }

@@ -5,7 +5,7 @@ import type { RealResult } from "../results.ts";
 export const knownDifferences: RealResult = {
   section: "controllers-differences",
   title: "Endpoint controllers: known differences",
-  text: "What the random histories keep away from, because the two differ there.",
+  text: "The random histories leave these cases out, because the two differ there.",
   facts: {},
   columns: ["real", "lab", "why"],
   rows: [

@@ -52,7 +52,7 @@ export class ComparedFigures {
     const { kubernetes, etcd } = realVersions();
     writeRealResult({
       section: "incidents",
-      title: "Incidents: what the lab predicts, what a real control plane does",
+      title: "Incidents: predictions of the lab beside a real control plane",
       text:
         "The same experiment, with the same settings, in the lab in virtual time and on a real " +
         "control plane in real time. Only incidents that a control plane of today can show are " +

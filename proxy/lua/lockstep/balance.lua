@@ -30,7 +30,7 @@ local function sums_of(weights, first, count)
     return not alike and sums or nil
 end
 
--- Once, when a service is decoded: `tiers` becomes what the picks go by.
+-- Runs once, when a service is decoded: makes `tiers` ready for the picks.
 function _M.prepare(service)
     local tiers, first = {}, 1
     for _, count in ipairs(service.tiers) do

@@ -1,7 +1,7 @@
 -- A service as a worker keeps it. What a request needs of its endpoints is in one piece of memory,
 -- `peers`: with thousands of services a dozen tables and strings for each would never be in the
 -- processor's cache, and the garbage collector would look at all of them again and again. The lists
--- that balance.lua and others go by are made for services that need them.
+-- that balance.lua and others use are made for services that need them.
 local balance = require("lockstep.balance")
 local ffi = require("ffi")
 
@@ -74,7 +74,7 @@ function _M.pack(name, decoded, cursor)
     }
 end
 
--- The same service with all that picks other than the ordinary one go by.
+-- The same service with the data of all picks except the ordinary one.
 function _M.unpacked(service)
     if service.slots == nil then
         local peers = service.peers

@@ -36,7 +36,7 @@ local hosts, services, certificates, users, policies = {}, {}, {}, {}, {}
 local same_as, other_names = {}, {}
 -- Policies that decoded rules refer to, and that were not there.
 local missing_policies = {}
--- The version that this worker goes by; none yet.
+-- The version that this worker uses; none yet.
 local seen = -1
 -- Positions of round robin in services that have changed. They come and go: above this number, all
 -- start from zero.

@@ -11,7 +11,7 @@ export interface CheckedSecret {
   readonly warning?: string;
 }
 
-/** An expired certificate is shown: clients then say what is wrong, which another would hide. */
+/** An expired certificate is used: clients then report the problem, which another would hide. */
 export function checkedSecret(known: KnownSecret, key: string, now: WallMs): CheckedSecret {
   switch (known.kind) {
     case "unread":
@@ -30,7 +30,7 @@ export function checkedSecret(known: KnownSecret, key: string, now: WallMs): Che
   }
 }
 
-/** Whether both say the same of the same version. */
+/** Whether both have the same result for the same version. */
 export function isSameCheck(a: CheckedSecret, b: CheckedSecret): boolean {
   return a.found === b.found && a.problem === b.problem && a.warning === b.warning;
 }

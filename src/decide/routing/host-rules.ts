@@ -190,7 +190,7 @@ function ofOneNamespace(ordered: readonly Route[], problems: RoutingProblem[]): 
   return withoutOthers(ordered, isOwn, () => what, problems);
 }
 
-/** Those that are fine; of each object that has others, that is said once. */
+/** The valid ones; each object with invalid ones is reported once. */
 function withoutOthers(
   ordered: readonly Route[],
   isFine: (route: Route) => boolean,

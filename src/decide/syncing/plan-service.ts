@@ -13,7 +13,7 @@ export interface ServiceInput {
   readonly offers: readonly ServiceOffer[];
   /** Lockstep's own, or none. */
   readonly service: Service | undefined;
-  /** Whether slices stay that no offer speaks of. */
+  /** Whether slices without an offer stay. */
   readonly isStillUsed: boolean;
 }
 

@@ -38,7 +38,7 @@ export type OfferSource = Pick<
   "cluster" | "service" | "publishedOf" | "seenAtMs" | "watch"
 >;
 
-/** `wallOf` tells when by the wall clock a moment of the monotonic clock was. */
+/** `wallOf` converts monotonic time to wall time. */
 export function serviceOffer(
   source: OfferSource,
   place: { readonly namespace: string; readonly name: string },

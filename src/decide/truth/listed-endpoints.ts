@@ -86,7 +86,7 @@ export function isReadier(
   return rank(a) > rank(b);
 }
 
-/** No two that differ in what they say of the endpoint are alike. */
+/** Entries with different conditions have different ranks. */
 function rank(published: PublishedEndpoint | undefined): number {
   if (published === undefined) return -1;
   const { ready, serving, terminating } = published;

@@ -47,8 +47,8 @@ export function shared(
   });
 }
 
-/** Says of endpoints that get requests only because those of first choice do not. */
-export function saidToStandIn(endpoints: readonly TruthEndpoint[]): readonly TruthEndpoint[] {
+/** Adds to the reason of endpoints that get requests only because those of first choice do not. */
+export function markStandIns(endpoints: readonly TruthEndpoint[]): readonly TruthEndpoint[] {
   if (!endpoints.some(({ priority }) => priority !== undefined)) return endpoints;
   const first = lowestPriority(endpoints);
   const serving = lowestPriority(endpoints.filter(isRouted));

@@ -26,7 +26,7 @@ import { neverEmpty } from "./rules/never-empty.ts";
 import { noMassRemoval } from "./rules/no-mass-removal.ts";
 import { unreachableCluster } from "./rules/unreachable-cluster.ts";
 import { followsSlices, type ServiceSettings, serviceSettings } from "./service-settings.ts";
-import { clusterPriority, saidToStandIn, shared } from "./spread.ts";
+import { clusterPriority, markStandIns, shared } from "./spread.ts";
 import type { TruthPolicy } from "./truth-policy.ts";
 import type { TruthRule } from "./verdict.ts";
 
@@ -76,7 +76,7 @@ export function* truthInSteps(
   );
   const guarded = neverEmpty(judged.map(({ endpoint }) => endpoint));
   return {
-    endpoints: saidToStandIn(shared(guarded, settings)),
+    endpoints: markStandIns(shared(guarded, settings)),
     problems: [...problemsOf(snapshot, port, policy), ...settings.problems],
     probeRequests: judged.flatMap(({ doubt }) => doubt ?? noDoubts),
   };

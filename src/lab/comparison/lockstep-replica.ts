@@ -56,7 +56,12 @@ export async function startWholeReplica(options: WholeReplicaOptions): Promise<S
     await stop();
     throw error;
   }
-  return { address: `${host}:${port}`, stop };
+  return {
+    address: `${host}:${port}`,
+    statusUrl: `http://${host}:${replica.statusAddress?.port}`,
+    problem: () => replica.notReadyBecause,
+    stop,
+  };
 }
 
 function routedBy(replica: IngressReplica): readonly DecidedEndpoint[] {

@@ -9,6 +9,10 @@ export type SideName = "stock" | "lockstep";
 export interface SideReplica {
   /** `host:port` of its proxy. */
   readonly address: string;
+  /** Why it does not serve, where that is known; undefined while it does. */
+  readonly problem?: () => string | undefined;
+  /** Where it answers questions about its decisions; a stock replica has no such address. */
+  readonly statusUrl?: string;
   /** Idempotent. */
   stop(): Promise<void>;
 }

@@ -11,6 +11,8 @@ export interface Incident {
   readonly summary: string;
   /** One sentence: why it was so. */
   readonly cause: string;
+  /** The cause as `lockstep doctor` names it. */
+  readonly rule: string;
   /** One sentence: what the write-up did about it. */
   readonly fix: string;
   /** May open several stages one after the other, one for each variant it compares. */
@@ -46,6 +48,22 @@ export interface IncidentResult extends IncidentFindings {
   readonly traceHash: string | undefined;
   /** How right the observer was, by the lab's own ledger. */
   readonly observer: ObserverAccuracy;
+}
+
+/** With fewer objects and shorter times the figures differ: they are shown and not compared. */
+export function ofShortPlay(findings: IncidentFindings): IncidentFindings {
+  const shownOnly = (figure: Figure): Figure => ({
+    ...figure,
+    expected: figure.expected.map(({ source, text }) => ({ source, text })),
+  });
+  return {
+    ...findings,
+    figures: findings.figures.map(shownOnly),
+    fitted: [
+      ...findings.fitted,
+      "fewer objects and shorter times than in the full play, so numbers are shown and not compared",
+    ],
+  };
 }
 
 export interface TimelineEntry {

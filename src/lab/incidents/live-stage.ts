@@ -9,8 +9,7 @@ import { takeLoopbackNetworks } from "../loopback-networks.ts";
 import { AccuracyCounters } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import { AbortableEnvironment } from "./abortable-environment.ts";
-import type { Figure } from "./figure.ts";
-import type { Incident, IncidentResult } from "./incident.ts";
+import { type Incident, type IncidentResult, ofShortPlay } from "./incident.ts";
 import type { ObservablePlay, Stage, StageProgress } from "./stage.ts";
 
 export interface LivePlayOptions {
@@ -37,10 +36,8 @@ const progressEveryMs = 200;
 const machinesOctet = 254;
 
 /** Of every play in real time. */
-const leftOut = [
-  "fewer objects and shorter times than in simulated time, so numbers are shown and not compared",
-  "every proxy is a real nginx; the configuration and Lua of stock are the lab's model of ingress-nginx",
-];
+const realProxies =
+  "every proxy is a real nginx; the configuration and Lua of stock are the lab's model of ingress-nginx";
 
 /** The play was stuck. */
 export class LiveTimeoutError extends Error {
@@ -133,6 +130,7 @@ export class LiveStages {
       ...(onObservable !== undefined && { onObservable: onObservable }),
       accuracy: this.accuracy,
       mode: "live",
+      size: "short",
       environmentOf: () => environment,
       hostOf: (machine) => {
         const number = numbers.get(machine) ?? numbers.size + 1;
@@ -171,16 +169,7 @@ export async function playLive(
     durationMs: stages.durationMs,
     traceHash: undefined,
     observer: stages.accuracy.result(),
-    ...findings,
-    figures: findings.figures.map(shownOnly),
-    fitted: [...findings.fitted, ...leftOut],
-  };
-}
-
-/** With fewer objects and shorter times the figures differ: they are shown and not compared. */
-function shownOnly(figure: Figure): Figure {
-  return {
-    ...figure,
-    expected: figure.expected.map(({ source, text }) => ({ source, text })),
+    ...ofShortPlay(findings),
+    fitted: [...ofShortPlay(findings).fitted, realProxies],
   };
 }

@@ -11,6 +11,8 @@ import type { StageRecorder } from "../saved/stage-recorder.ts";
 
 export interface Stage {
   readonly mode: "virtual" | "live";
+  /** `full` as in the write-up; `short` has fewer objects and shorter times, to be watched. */
+  readonly size: PlaySize;
   /** The environment of a machine; the same name gives the same machine. */
   environmentOf(machine: string): Environment;
   /** The address a machine listens on; no two machines share one. */
@@ -32,6 +34,8 @@ export interface Stage {
   readonly accuracy: Pick<AccuracyCounters, "add">;
   /** Receives the real events, to judge an observer; absent where none is judged. */
   readonly truth?: StageTruth;
+  /** The trouble begins, in the cluster with this access; absent where its cause is not looked for. */
+  readonly onTrouble?: (access: ClusterAccess) => void;
   /** Called when other tools can observe the play; absent where they cannot. */
   readonly onObservable?: (play: ObservablePlay) => void;
   /** Milliseconds since the stage was opened. */
@@ -61,6 +65,8 @@ export interface ObservablePlay {
 
 /** Opens a new stage, always with the same seed, plays on it, and clears it. */
 export type OpenStage = <Result>(play: (stage: Stage) => Promise<Result>) => Promise<Result>;
+
+export type PlaySize = "full" | "short";
 
 export interface StageProgress {
   readonly step: string;

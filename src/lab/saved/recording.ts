@@ -37,25 +37,29 @@ export class Recording {
     return recorder;
   }
 
-  /** Writes everything; with several stages each has a folder of its own, in their order. */
-  async write(files: Files, folder: string): Promise<Saved> {
-    const parts = new Set<string>();
-    let count = 0;
-    let bytes = 0;
-    await files.makeDirectory(folder);
+  /** Path and content of everything; with several stages each has a folder of its own, in their order. */
+  files(): readonly (readonly [path: string, content: string])[] {
     // A play may open a stage to measure one thing, with nothing on it that an operator would have.
     const recorded = this.#stages.map((stage) => stage.files()).filter(({ length }) => length > 0);
-    for (const [index, stage] of recorded.entries()) {
-      const place = recorded.length === 1 ? folder : `${folder}/stage-${index + 1}`;
-      for (const [path, content] of stage) {
-        const file = `${place}/${path}`;
-        await files.makeDirectory(file.slice(0, file.lastIndexOf("/")));
-        await files.write(file, content);
-        parts.add(path.slice(0, path.indexOf("/")));
-        count += 1;
-        bytes += Buffer.byteLength(content);
-      }
+    return recorded.flatMap((stage, index) =>
+      recorded.length === 1
+        ? stage
+        : stage.map(([path, content]) => [`stage-${index + 1}/${path}`, content] as const),
+    );
+  }
+
+  async write(files: Files, folder: string): Promise<Saved> {
+    const parts = new Set<string>();
+    let bytes = 0;
+    await files.makeDirectory(folder);
+    const all = this.files();
+    for (const [path, content] of all) {
+      const file = `${folder}/${path}`;
+      await files.makeDirectory(file.slice(0, file.lastIndexOf("/")));
+      await files.write(file, content);
+      parts.add(path.replace(/^stage-\d+\//, "").split("/")[0] ?? "");
+      bytes += Buffer.byteLength(content);
     }
-    return { folder, files: count, bytes, parts: [...parts].sort() };
+    return { folder, files: all.length, bytes, parts: [...parts].sort() };
   }
 }

@@ -55,6 +55,9 @@ export type RecorderEnvironment = Pick<
 const scrapeEveryMs = 15_000;
 const scrapeDeadlineMs = 10_000;
 
+/** Facts that only the lab knows; no operator has them. */
+export const truthFolder = "truth";
+
 const recordingPath = "recording/recording.jsonl";
 
 /** Those who send requests to the proxies are none of the cluster's machines. */
@@ -107,7 +110,7 @@ export class StageRecorder {
 
   /** The real state of a lost request; no operator knows this. */
   lost(request: LostRequest): void {
-    this.#linesOf("truth/lost-requests.jsonl").add(JSON.stringify(request));
+    this.#linesOf(`${truthFolder}/lost-requests.jsonl`).add(JSON.stringify(request));
   }
 
   /** Reads its metrics and records its changes from now on. */

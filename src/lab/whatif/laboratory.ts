@@ -20,7 +20,7 @@ import { StormWatch } from "./storm-watch.ts";
 export interface LaboratoryOptions {
   /** Called now and then in real time. */
   readonly onProgress?: (progress: RunProgress) => void | Promise<void>;
-  /** Aborts the simulation. */
+  /** Aborts every simulation. */
   readonly signal?: AbortSignal;
 }
 
@@ -30,15 +30,18 @@ const clustersMax = 3;
 export class Laboratory {
   readonly #options: LaboratoryOptions;
   /** By counts and version, newest last. */
-  readonly #clusters = new Map<string, MemoryStorage>();
+  readonly #clusters: Map<string, MemoryStorage>;
 
-  constructor(options: LaboratoryOptions = {}) {
+  constructor(options: LaboratoryOptions = {}, clusters = new Map<string, MemoryStorage>()) {
     this.#options = options;
+    this.#clusters = clusters;
   }
 
-  async predict(question: Question): Promise<Prediction> {
-    const publishing = await this.publishing(question);
-    return withNodes(publishing, await this.nodes(question));
+  /** The signal aborts this prediction only; clusters that were made for it are kept. */
+  async predict(question: Question, signal?: AbortSignal): Promise<Prediction> {
+    const laboratory = signal === undefined ? this : this.#abortedBy(signal);
+    const publishing = await laboratory.publishing(question);
+    return withNodes(publishing, await laboratory.nodes(question));
   }
 
   /** Only what concerns the publishing of endpoints; ends early when the target is out of reach. */
@@ -55,6 +58,10 @@ export class Laboratory {
   /** Only what concerns nodes. */
   nodes(question: Question): Promise<NodePrediction> {
     return predictNodes({ ...this.#options, question });
+  }
+
+  #abortedBy(signal: AbortSignal): Laboratory {
+    return new Laboratory({ ...this.#options, signal }, this.#clusters);
   }
 
   async #cluster({ counts, settings, seed }: Question): Promise<MemoryStorage> {

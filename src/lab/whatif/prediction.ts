@@ -12,6 +12,7 @@ import {
   runPublishing,
 } from "./publishing-run.ts";
 import type { Question } from "./question.ts";
+import type { DepthPoint } from "./storm-watch.ts";
 import { type ChangeWaits, changeWaits } from "./waits.ts";
 
 export interface Prediction extends PublishingPrediction {
@@ -42,7 +43,16 @@ export interface PublishingPrediction {
   readonly constraint: Constraint;
   /** The run ended early: the target it was tried for could not be met. */
   readonly isGivenUp: boolean;
+  /** For charts, on the time of the run. */
+  readonly trace: PublishingTrace;
   readonly controllerLoad: { readonly mean: ByVerb; readonly peak: ByVerb };
+}
+
+export interface PublishingTrace {
+  /** Keys in the queues. */
+  readonly depths: readonly DepthPoint[];
+  /** The time of each measured change and its wait; empty while a queue only fills. */
+  readonly waits: readonly (readonly [atMs: number, waitMs: number])[];
 }
 
 export interface ResyncPrediction {
@@ -108,6 +118,12 @@ export async function predictPublishing(
       worstWaitMs: isGrowing ? Number.POSITIVE_INFINITY : longestMs,
     }),
     isGivenUp: result.isGivenUp,
+    trace: {
+      depths: result.depths,
+      waits: all
+        .map(({ atMs, waitMs = 0 }) => [atMs, waitMs] as const)
+        .sort(([one], [other]) => one - other),
+    },
     controllerLoad: loadOf(result, resync.share),
   };
 }

@@ -9,7 +9,7 @@ import type { Probe } from "./pod-changes.ts";
 import { PublishingPlan, quietLoadMs, quietProbes, settleMs } from "./publishing-plan.ts";
 import { PublishingWorld } from "./publishing-world.ts";
 import type { Question } from "./question.ts";
-import { fillingOf, type Storm, waitGrowth } from "./storm-watch.ts";
+import { type DepthPoint, fillingOf, type Storm, waitGrowth } from "./storm-watch.ts";
 
 export interface PublishingRunOptions {
   readonly question: Question;
@@ -34,6 +34,8 @@ export interface PublishingResult {
   readonly storms: readonly Storm[];
   /** Timed changes at a start, in quiet times and during a storm. */
   readonly probes: Readonly<Record<"start" | "quiet" | "storm", readonly Probe[]>>;
+  /** Keys in the queues over the time of the run. */
+  readonly depths: readonly DepthPoint[];
   readonly quiet: IntervalCounters;
   readonly storm: IntervalCounters;
   readonly peak: ByVerb;
@@ -271,6 +273,7 @@ class PublishingRun {
         quiet: later.filter((probe) => !isInStorm(probe)),
         storm: later.filter(isInStorm),
       },
+      depths: monitor.depths,
       ...(await monitor.stretches()),
       peak: monitor.peak,
       isWhole: this.#plan.periodMs !== undefined,

@@ -29,6 +29,8 @@ export interface Backlog {
   readonly keys: number;
 }
 
+export type DepthPoint = readonly [atMs: number, keys: number];
+
 export interface StormWatchOptions {
   readonly instruments: Instruments;
   readonly services: number;
@@ -41,6 +43,9 @@ export interface StormWatchOptions {
 const stormShare = 0.9;
 
 const peakWindowMs = 1_000;
+
+/** Enough for a chart; a long run keeps fewer of its looks. */
+const depthsMax = 2_000;
 
 export class StormWatch {
   readonly storms: Storm[] = [];
@@ -56,6 +61,9 @@ export class StormWatch {
   #stretches = { quiet: emptyInterval, storm: emptyInterval };
   #isExpecting = false;
   #wasEmpty = false;
+  #depths: DepthPoint[] = [];
+  /** Between two looks that are kept. */
+  #depthGapMs = 0;
 
   constructor(options: StormWatchOptions) {
     this.#options = options;
@@ -66,6 +74,11 @@ export class StormWatch {
   /** The queue was empty at a look since the last `forget`. */
   get wasEmpty(): boolean {
     return this.#wasEmpty;
+  }
+
+  /** Keys that waited, at looks spread over the whole run. */
+  get depths(): readonly DepthPoint[] {
+    return this.#depths;
   }
 
   /** The backlog at each look of this time. */
@@ -130,6 +143,7 @@ export class StormWatch {
     const { depth, adds } = (await instruments.queue.depth()) ?? { depth: 0, adds: 0 };
     const { requests } = instruments.publishing.read();
     if (depth === 0) this.#wasEmpty = true;
+    this.#keepDepth(nowMs, depth);
     const wasStorm = this.isStorm;
     if (adds - this.#adds >= services * stormShare) {
       const current = this.storms.at(-1);
@@ -156,6 +170,15 @@ export class StormWatch {
     this.#lookedMs = nowMs;
     this.#requests = requests;
     this.#countSecond(nowMs);
+  }
+
+  #keepDepth(nowMs: number, depth: number): void {
+    const [lastMs = Number.NEGATIVE_INFINITY] = this.#depths.at(-1) ?? [];
+    if (nowMs - lastMs < this.#depthGapMs) return;
+    this.#depths.push([nowMs, depth]);
+    if (this.#depths.length <= depthsMax) return;
+    this.#depths = this.#depths.filter((_, index) => index % 2 === 0);
+    this.#depthGapMs = (2 * nowMs) / depthsMax;
   }
 
   async #lap(kind: "quiet" | "storm"): Promise<void> {

@@ -226,20 +226,20 @@ export function logNotes(file: string, blamed: BlamedLog): readonly string[] {
     notes.push(
       `${file}: ${counted(withoutEndpoints, "request")} without the endpoints that were tried; add ` +
         "$upstream_addr, $upstream_status and $upstream_response_time to the proxy's log_format, or " +
-        "say with --log-format where in the lines they are.",
+        "describe the lines with --log-format.",
     );
   }
   if (inDoubt.withoutDuration > 0) {
     notes.push(
-      `${file}: it does not say how long ${counted(inDoubt.withoutDuration, "request")} took. Each ` +
-        "counts as sent when it was over, and no verdict on it is certain; add $request_time and " +
+      `${file}: no duration for ${counted(inDoubt.withoutDuration, "request")}. The end of a request ` +
+        "counts as its start, so no verdict on it is certain. Add $request_time and " +
         "$upstream_response_time to the proxy's log_format.",
     );
   }
   if (inDoubt.withoutZone > 0) {
     notes.push(
-      `${file}: the times of ${counted(inDoubt.withoutZone, "request")} lack their zone and were ` +
-        "taken for UTC, so no verdict on them is certain; $time_iso8601 has the zone.",
+      `${file}: the times of ${counted(inDoubt.withoutZone, "request")} have no time zone and were ` +
+        "read as UTC, so no verdict on them is certain. $time_iso8601 has the zone.",
     );
   }
   if (clock.type !== "agrees") notes.push(`${file}: ${clockNote(clock)}`);
@@ -247,19 +247,19 @@ export function logNotes(file: string, blamed: BlamedLog): readonly string[] {
 }
 
 function clockNote(clock: Exclude<ProxyClock, { readonly type: "agrees" }>): string {
-  const seen = "according to its times, pods answered that were deleted or did not exist yet";
+  const seen = "by its times, pods answered before they existed or after they were deleted";
   if (clock.type === "doubted") {
     return (
-      `${seen}. Its clock is off, or the evidence is of other pods: no verdict is certain; ` +
-      "if you know by how much, widen --skew."
+      `${seen}. Its clock is wrong, or the evidence is of other pods. No verdict is certain. ` +
+      "If you know the difference of the clocks, use --skew."
     );
   }
   const { fromMs, toMs } = clock.by;
   const isBehind = fromMs > 0;
   const by = isBehind ? { leastMs: fromMs, mostMs: toMs } : { leastMs: -toMs, mostMs: -fromMs };
   return (
-    `${seen}: its clock is ${lengthText(by)} ${isBehind ? "behind" : "ahead of"} the clusters'. ` +
-    "It was corrected by that, and no verdict is certain."
+    `${seen}. Its clock is ${lengthText(by)} ${isBehind ? "behind" : "ahead of"} the clusters' clocks. ` +
+    "The times were corrected. No verdict is certain."
   );
 }
 

@@ -32,14 +32,17 @@ cluster: give it files, folders or - for standard input. It finds out what each 
   objects  YAML or JSON of kubectl get -o yaml, or of kubectl cluster-info dump
   metrics  saved /metrics pages; two of one process show rates, one is compared with its start
   other    tables of kubectl get, key lists of etcd, docker ps, flags, versions
+  changes  recordings of lockstep record and lockstep watch --record
 
 With --context it examines a live cluster instead, or together with the files. It only reads: it
 lists nodes, Leases, ConfigMaps, Endpoints, Services, pods, Ingresses and Events. For the time of --for
-it then samples heartbeats of nodes, renewals of leader locks and the addresses of the service
-kubernetes. Last it reads logs and flags of API servers, controller managers, etcd and ingress
-controllers. It never reads Secrets. It prints the number of requests before it starts. A missing
-permission is reported and does not stop it; the role in deploy/rbac/doctor.yaml has all of them.
-Heartbeats come every 10 s and a late one takes longer than 40 s: use --for 2m for them.
+it then watches endpoint changes, and samples heartbeats of nodes, renewals of leader locks and the
+addresses of the service kubernetes. It reads metrics of the API server and of controller managers
+before and after that, and last the logs and flags of API servers, controller managers, etcd and
+ingress controllers. It never reads Secrets. It prints the largest number of requests before it
+starts. A missing permission is reported and does not stop it; deploy/rbac/doctor.yaml has all of them.
+Heartbeats come every 10 s and a late one takes longer than 40 s: use --for 2m for them. Ctrl-C prints
+the result of what was read so far.
 
 --save writes what was read to a folder, so that lockstep doctor DIR finds the same later. It has no
 data of ConfigMaps and no environment variables, but logs can contain names and addresses.
@@ -62,6 +65,7 @@ Examples:
   lockstep doctor manager.log --metrics before.txt --metrics after.txt
   lockstep doctor bad/ --compare good/ --anonymize
   lockstep doctor --context prod
+  lockstep doctor --all-contexts --output json
   lockstep doctor --context prod --for 2m --max-qps 5 --save seen
   lockstep doctor --explain apiserver-fight`;
 
@@ -93,7 +97,7 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
     .option("--kubeconfig <file>", kubeconfigHelp)
     .option(
       "--for <duration>",
-      "how long to sample a cluster (default: 30s)",
+      "how long to sample a cluster (default: 60s)",
       duration({ fromMs: 1_000, toMs: 3_600_000 }),
     )
     .option("--max-qps <n>", "maximum requests a second to each cluster (default: 10)", clientQps)

@@ -13,7 +13,10 @@ import type { ServeFlags } from "./command.ts";
 type PageParts = Pick<PageServerOptions, "source" | "doctor" | "lab" | "history">;
 
 /** The flags that say where the page is. */
-export type PageFlags = Pick<ServeFlags, "listen" | "hostName" | "tokenFile" | "slow">;
+export type PageFlags = Pick<ServeFlags, "listen" | "hostName" | "tokenFile" | "slow"> & {
+  /** The flag with the port; `--listen` unless given. */
+  readonly portFlag?: string;
+};
 
 export interface StartedPage {
   readonly server: PageServer;
@@ -24,7 +27,7 @@ export interface StartedPage {
 /** Rejects with a `UsageError` for a token or an address that cannot be used. */
 export async function startPage(
   { environment, version = "0.0.0" }: CommandContext,
-  { listen, hostName, tokenFile, slow }: PageFlags,
+  { listen, hostName, tokenFile, slow, portFlag = "--listen" }: PageFlags,
   parts: PageParts,
 ): Promise<StartedPage> {
   const { files, random } = environment;
@@ -32,7 +35,7 @@ export async function startPage(
   // Two version 4 UUIDs have 244 random bits.
   const made = `${random.uuid()}${random.uuid()}`.replaceAll("-", "");
   const token = given ?? (isLoopback(listen.host) ? undefined : made);
-  const flags = [{ flag: "--listen", port: listen.port }];
+  const flags = [{ flag: portFlag, port: listen.port }];
   const server = await namingPortFlags(environment, flags, () =>
     PageServer.start({
       ...environment,

@@ -3,7 +3,9 @@
 import type { Environment } from "../../../environment/environment.ts";
 import { HistoryError } from "../../../history/history-error.ts";
 import { HistoryReader } from "../../../history/history-reader.ts";
-import { Observer } from "../../../observe/observer.ts";
+import { parseJson } from "../../../kube/client/client.ts";
+import { isRecord } from "../../../kube/kinds/fields.ts";
+import { type ObservedCluster, Observer } from "../../../observe/observer.ts";
 import type { Replica } from "../../../server/api.ts";
 import { LivePageDoctor } from "../../../server/page-doctor.ts";
 import type { PageSource } from "../../../server/page-source.ts";
@@ -65,6 +67,8 @@ interface ServingParts {
   readonly kept: KeptJourneys;
 }
 
+const versionWithinMs = 30_000;
+
 class Serving {
   readonly #parts: ServingParts;
   readonly #observer: Observer;
@@ -72,6 +76,8 @@ class Serving {
   readonly #proxies: AskedProxies;
   readonly #logs: FollowedLogs;
   readonly #doctor: LivePageDoctor;
+  /** Of Kubernetes, by cluster. */
+  readonly #versions = new Map<string, string>();
   #page: StartedPage | undefined;
   #history: HistoryReader | undefined;
   /** Later events are ignored. */
@@ -133,7 +139,7 @@ class Serving {
     this.#observer.start();
     this.#proxies.start();
     this.#logs.start();
-    await aborted(stop);
+    await Promise.all([aborted(stop), ...clusters.clusters.map((one) => this.#readVersion(one))]);
   }
 
   /** Idempotent; in the order of `lockstep watch`. */
@@ -148,7 +154,7 @@ class Serving {
   }
 
   #source(): PageSource {
-    const { environment, clusters } = this.#parts;
+    const { environment, clusters, settings } = this.#parts;
     const { clock } = environment;
     const observer = this.#observer;
     const followed = {
@@ -164,7 +170,11 @@ class Serving {
         this.#run.follow();
         return followed;
       },
-      accessClusters: () => clusters.accessClusters.map(({ cluster }) => cluster),
+      // Without the flag copies are looked for in every cluster, and none is for access.
+      accessClusters: () =>
+        settings.accessContexts.length === 0
+          ? []
+          : clusters.accessClusters.map(({ cluster }) => cluster),
       servers: (name) => this.#serverOf(name),
       replicas: () => this.#replicas(),
       notes: () => [...this.#proxies.notes(), ...this.#logs.notes(), ...this.#parts.kept.notes()],
@@ -172,16 +182,34 @@ class Serving {
     };
   }
 
+  /** Once; a cluster that does not answer shows no version. */
+  async #readVersion({ cluster, client }: ObservedCluster): Promise<void> {
+    const { stop: signal } = this.#parts.context;
+    const deadlineMs = versionWithinMs;
+    try {
+      const request = { verb: "get", method: "GET", path: "/version", deadlineMs, signal } as const;
+      const version = parseJson(await client.request(request));
+      const { gitVersion } = isRecord(version) ? version : {};
+      if (typeof gitVersion === "string") this.#versions.set(cluster, gitVersion);
+    } catch (error) {
+      this.#parts.environment.log.debug("the version of a cluster is not known", {
+        cluster,
+        error,
+      });
+    }
+  }
+
   /** The API server that the kubeconfig names; there may be others behind it. */
   #serverOf(name: string) {
     const address = this.#parts.clusters.servers.get(name);
-    if (address === undefined) return { version: null, apiServers: [] };
+    const version = this.#versions.get(name) ?? null;
+    if (address === undefined) return { version, apiServers: [] };
     const state = this.#observer.clusters().find(({ cluster }) => cluster === name)?.state;
     const isUp =
       state?.type === "watching" || state?.type === "listing" || state?.type === "refused";
     const isDown = state?.type === "unreachable";
     return {
-      version: null,
+      version,
       apiServers: [
         {
           address,

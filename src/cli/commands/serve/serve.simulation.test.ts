@@ -55,7 +55,7 @@ test("every answer fits its schema and tells what happened", () =>
         can: { incidents: false, whatif: false, doctor: true, recordings: true },
       });
       expect(state.clusters).toMatchObject([
-        { name: "lab-1", roles: ["business", "access"], state: "watching", doubts: [] },
+        { name: "lab-1", roles: ["business"], version: "v1.33.1", state: "watching" },
       ]);
       const rows = state.lags.map(
         ({ hop, direction, count, p50Ms, pending }) =>

@@ -8,7 +8,7 @@ import { shopService } from "../../../lab/shop.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import type { Hop } from "../../../timeline/witness.ts";
-import type { TrafficCount } from "./traffic-count.ts";
+import type { TrafficWindow } from "./traffic-count.ts";
 import { countersText, type Narrator } from "./view.ts";
 
 const widths = [17, 13, 11, 20] as const;
@@ -73,7 +73,7 @@ function texts(lags: readonly number[]): string {
  */
 interface LaterChangesOptions extends Pick<Environment, "clock" | "timers"> {
   readonly narrator: Narrator;
-  readonly traffic: TrafficCount | undefined;
+  readonly traffic: TrafficWindow | undefined;
 }
 
 /** The next pod of a rollout comes sooner than this. */

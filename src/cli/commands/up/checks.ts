@@ -1,7 +1,8 @@
 // The checks of `lockstep up`: stock loses requests, Lockstep does not, the cause is found and the
 // fix works. Each check has its measurement and its goal.
 import { durationText } from "../../../environment/duration-text.ts";
-import type { Release, StoryResult } from "./story.ts";
+import type { Release } from "./release.ts";
+import type { StoryResult } from "./story.ts";
 
 export interface Check {
   readonly name:

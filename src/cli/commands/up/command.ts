@@ -13,6 +13,9 @@ export interface UpFlags {
   readonly proxies: boolean;
   readonly port: number;
   readonly stockPort: number;
+  readonly page: boolean;
+  /** Undefined: the usual one, or any if it is in use. */
+  readonly pagePort?: number;
 }
 
 const epilogue = `
@@ -22,6 +25,9 @@ The demonstration has four parts:
   3  real time: a release while the controller manager is throttled, and the cause
   4  real time: the fix, and a second release
 Then everything keeps running until Ctrl-C. Every number is measured in this run.
+
+The page shows the same in a browser, from the first second: its address is the first line. It also
+starts incidents and answers what-if questions. It listens on this machine only.
 
 Without nginx and its Lua module, parts 2 to 4 show the control plane only.
 
@@ -44,7 +50,13 @@ export function upCommand(context: CommandContext, done: (code: ExitCode) => voi
     .optionsGroup("Ports and output:")
     .option("--port <n>", "port for requests to Lockstep; 0: any free port", portOrAny, 0)
     .option("--stock-port <n>", "port for requests to stock; 0: any free port", portOrAny, 0)
-    .option("--json", "print the result as one JSON object", false)
+    .option(
+      "--page-port <n>",
+      "port for the page; 0: any free port (default: 7070, or any if it is in use)",
+      portOrAny,
+    )
+    .option("--no-page", "serve no page")
+    .option("--json", "print the result as one JSON object; no page", false)
     .addHelpText("after", helpText(context, epilogue))
     .action(async (flags: UpFlags) => done(await runUp(context, flags)));
 }

@@ -2,6 +2,7 @@
 // loopback interface, each with a folder of its own.
 import type { Environment } from "../../../environment/environment.ts";
 import type { ClusterAccess } from "../../../kube/credentials/credentials.ts";
+import { type EndingReplica, startKeptReplica } from "../../../lab/comparison/kept-replica.ts";
 import { startWholeReplica } from "../../../lab/comparison/lockstep-replica.ts";
 import { type Side, startSide } from "../../../lab/comparison/side.ts";
 import { startStockReplica } from "../../../lab/comparison/stock-replica.ts";
@@ -46,19 +47,43 @@ export function startLockstepSide(
 }
 
 export function startStockSide(options: SideOptions): Promise<IngressSide> {
-  const { environment, access, folder, entryPort } = options;
+  const { environment, entryPort } = options;
   return startSide("stock", {
     ...environment,
     host,
     port: entryPort,
     startReplica: (name) =>
-      startStockReplica({
-        environment,
-        access,
-        published: "endpointslices",
+      startKeptReplica({
+        ...environment,
+        name,
         witness: options.replica(name),
-        plane: (onRouted) =>
-          new LivePlane({ ...environment, host, port: 0, prefix: `${folder}/${name}`, onRouted }),
+        start: (port) => startStock(options, name, port),
       }),
   });
+}
+
+async function startStock(
+  { environment, access, folder, replica }: SideOptions,
+  name: string,
+  port: number,
+): Promise<EndingReplica> {
+  const plane = { made: undefined as LivePlane | undefined };
+  const started = await startStockReplica({
+    environment,
+    access,
+    published: "endpointslices",
+    witness: replica(name),
+    plane: (onRouted) => {
+      plane.made = new LivePlane({
+        ...environment,
+        host,
+        port,
+        prefix: `${folder}/${name}`,
+        onRouted,
+      });
+      return plane.made;
+    },
+  });
+  if (plane.made === undefined) throw new Error("a stock replica has a proxy");
+  return { ...started, ended: plane.made.ended };
 }

@@ -3,13 +3,10 @@
 
 import { webcrypto } from "node:crypto";
 import type { Environment } from "../../../environment/environment.ts";
-import {
-  playThrottledController,
-  throttledController,
-} from "../../../lab/incidents/throttled-controller/play.ts";
-import { playInVirtualTime } from "../../../lab/incidents/virtual-stage.ts";
+import { throttledController } from "../../../lab/incidents/throttled-controller/play.ts";
 import { kubeconfig } from "../../../lab/kubeconfig.ts";
 import { shopHost } from "../../../lab/shop.ts";
+import { LabWorker } from "../../../lab/thread/lab-worker.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "../../command.ts";
 import { missingNginxFiles, nginxInstall } from "../../nginx-files.ts";
@@ -24,25 +21,49 @@ import { LaterChanges } from "./changes.ts";
 import { type Check, checksOf } from "./checks.ts";
 import type { UpFlags } from "./command.ts";
 import { host } from "./ingress-side.ts";
+import { UpPage } from "./page/up-page.ts";
 import { type StoryResult, tellStory } from "./story.ts";
 import { TrafficCount } from "./traffic-count.ts";
 import { Narrator } from "./view.ts";
 import { World } from "./world.ts";
 
 export async function runUp(context: CommandContext, flags: UpFlags): Promise<ExitCode> {
-  const { environment, terminal, stop } = context;
-  const narrator = new Narrator({ terminal, quiet: flags.json });
+  const { environment } = context;
   const missing = flags.proxies
     ? await nginxProblem(context)
     : "No proxies and no traffic (--no-proxies).";
   if (missing === undefined) await refuseTakenPorts(environment, portsOf(flags));
+  // With --json there is nothing to print its address on.
+  const hasPage = flags.page && !flags.json;
+  const page = hasPage ? await UpPage.start(context, flags.pagePort) : undefined;
+  try {
+    return await runStory(context, flags, { page, missing });
+  } finally {
+    await page?.stop();
+  }
+}
+
+interface StoryParts {
+  readonly page: UpPage | undefined;
+  /** Why there are no proxies; undefined when there are. */
+  readonly missing: string | undefined;
+}
+
+async function runStory(
+  context: CommandContext,
+  flags: UpFlags,
+  { page, missing }: StoryParts,
+): Promise<ExitCode> {
+  const { environment, terminal, stop } = context;
+  const narrator = new Narrator({ terminal, quiet: flags.json, listener: page?.story });
+  if (page !== undefined) narrator.text(`Page: ${page.url}\n`);
   const { folder, cleaned } = await makeRunFolder(environment);
   try {
     for (const line of introduction(flags, missing)) narrator.text(line);
     if (cleaned !== undefined) narrator.step(cleaned);
     if (flags.incidents) await showIncident(context, narrator);
     stop.throwIfAborted();
-    return await runWorld(context, flags, { narrator, missing, folder });
+    return await runWorld(context, flags, { page, narrator, missing, folder });
   } catch (error) {
     if (!stop.aborted) throw error;
     narrator.text("\nStopped. Everything was removed.");
@@ -56,31 +77,35 @@ function portsOf({ port, stockPort }: UpFlags) {
   return { stock: stockPort, lockstep: port };
 }
 
-/** The incident that parts 3 and 4 show in real time. */
+/**
+ * The incident that parts 3 and 4 show in real time. A thread of its own plays it: the page is served
+ * meanwhile.
+ */
 async function showIncident(
   { environment, terminal, stop }: CommandContext,
   narrator: Narrator,
 ): Promise<void> {
-  narrator.act("1  A real incident, in simulated time");
-  const result = await playInVirtualTime(
-    {
-      ...throttledController,
-      play: (open) => playThrottledController(open, { releaseOnly: true }),
-    },
-    {
-      seed: 1,
-      signal: stop,
-      onProgress: ({ step, stageMs }) => {
-        narrator.counters({
-          seconds: stageMs / 1000,
-          isVirtual: true,
-          stock: undefined,
-          lockstep: undefined,
-          waiting: `${throttledController.name}: ${step}`,
-        });
+  narrator.act(1, "A real incident, in simulated time");
+  const worker = new LabWorker();
+  const { name } = throttledController;
+  const job = { name, fix: false, seed: 1, size: "full", releaseOnly: true } as const;
+  const { result } = await worker
+    .run(
+      { type: "incident", ...job, examine: false },
+      {
+        signal: stop,
+        onProgress: ({ step, stageMs }) => {
+          narrator.counters({
+            seconds: stageMs / 1000,
+            isVirtual: true,
+            stock: undefined,
+            lockstep: undefined,
+            waiting: `${name}: ${step}`,
+          });
+        },
       },
-    },
-  );
+    )
+    .finally(() => worker.stop());
   const options = { width: widthMin, paint: paintFor(terminal) };
   const lines = [...summaryHead(options, "simulated time"), ...summaryLines(result, options)];
   for (const line of lines) narrator.text(line);
@@ -94,18 +119,15 @@ async function runWorld(
   context: CommandContext,
   flags: UpFlags,
   {
+    page,
     narrator,
     missing,
     folder,
-  }: {
-    readonly narrator: Narrator;
-    readonly missing: string | undefined;
-    readonly folder: string;
-  },
+  }: StoryParts & { readonly narrator: Narrator; readonly folder: string },
 ): Promise<ExitCode> {
   const { terminal, stop } = context;
   const environment = { ...context.environment, log: warningsOnly(context.environment.log) };
-  narrator.act("2  Three clusters, six ingress replicas, traffic, in real time");
+  narrator.act(2, "Three clusters, six ingress replicas, traffic, in real time");
   if (missing !== undefined) narrator.late(missing);
   /** After part 4, every change is printed when it arrives. */
   let watching: ((event: JourneyEvent) => void) | undefined;
@@ -117,29 +139,45 @@ async function runWorld(
     followSlices: flags.followSlices,
     ports: portsOf(flags),
     onStep: (text) => narrator.step(text),
-    onJourney: (event) => watching?.(event),
+    onJourney: (event) => {
+      page?.onEvent(event);
+      watching?.(event);
+    },
+    onClusters: () => page?.clustersRun(),
     signal: stop,
   });
+  page?.follow(world);
   let traffic: TrafficCount | undefined;
   try {
     await world.start();
     if (world.sides.length > 0) {
       traffic = new TrafficCount({ environment, sides: world.sides, ledger: world.ledger, folder });
       traffic.start();
+      page?.trafficRuns(traffic);
     }
-    const { columns } = terminal;
-    const told = { environment, world, traffic, narrator, columns, signal: stop };
-    const result = await tellStory(told);
+    const result = await tellStory({
+      environment,
+      world,
+      traffic: traffic?.window(),
+      narrator,
+      columns: terminal.columns,
+      onFinding: (finding) => page?.found(finding),
+      signal: stop,
+    });
+    if (result.fixed !== undefined) page?.found(undefined);
     const checks = checksOf(result);
+    page?.story.judged(checks);
     const held = checks.every(({ holds }) => holds);
     report(context, flags, narrator, { result, checks, held });
     if (!flags.once) {
-      const later = new LaterChanges({ ...environment, narrator, traffic });
+      page?.story.over();
+      const later = new LaterChanges({ ...environment, narrator, traffic: traffic?.window() });
       watching = (event) => later.note(event);
       await keepRunning(context, narrator, world, folder);
     }
     return held ? 0 : 1;
   } finally {
+    await page?.leaveWorld();
     await traffic?.stop();
     await world.stop();
   }

@@ -3,7 +3,14 @@ import type { Terminal } from "../../../environment/terminal.ts";
 import { paintFor } from "../../terminal/paint.ts";
 import { StatusLine } from "../../terminal/progress-line.ts";
 
-interface Counters {
+/** The same for those who do not read the terminal. */
+export interface StoryListener {
+  act(number: number, title: string): void;
+  step(text: string): void;
+  counters(counters: Counters): void;
+}
+
+export interface Counters {
   readonly seconds: number;
   /** Simulated seconds, which pass faster than real ones. */
   readonly isVirtual?: true;
@@ -20,22 +27,30 @@ export class Narrator {
   readonly #terminal: Terminal;
   readonly #paint: ReturnType<typeof paintFor>;
   readonly #status: StatusLine;
+  readonly #listener: StoryListener | undefined;
   #lastPlain = -plainEverySeconds;
 
   /** `quiet` prints nothing, for --json. */
-  constructor(options: { readonly terminal: Terminal; readonly quiet: boolean }) {
+  constructor(options: {
+    readonly terminal: Terminal;
+    readonly quiet: boolean;
+    readonly listener?: StoryListener | undefined;
+  }) {
     const { terminal, quiet } = options;
+    this.#listener = options.listener;
     this.#terminal = quiet ? { ...terminal, interactive: false, write: () => undefined } : terminal;
     this.#paint = paintFor(terminal);
     this.#status = new StatusLine(terminal, (text) => this.#terminal.write(text));
   }
 
-  act(title: string): void {
+  act(number: number, title: string): void {
     this.#lastPlain = -plainEverySeconds;
-    this.#line(`\n${this.#paint.strong(title)}`);
+    this.#listener?.act(number, title);
+    this.#line(`\n${this.#paint.strong(`${number}  ${title}`)}`);
   }
 
   step(text: string): void {
+    this.#listener?.step(text);
     this.#line(`${this.#paint.secondary("›")} ${text}`);
   }
 
@@ -52,6 +67,7 @@ export class Narrator {
   }
 
   counters(counters: Counters): void {
+    this.#listener?.counters(counters);
     const text = `  ${countersText(counters)}`;
     if (this.#terminal.interactive) {
       this.#status.draw(text);

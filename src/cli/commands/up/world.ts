@@ -2,23 +2,27 @@
 // access cluster with its Ingress, a syncer, and the stock and Lockstep replicas. One business
 // cluster has a throttled controller manager of Kubernetes 1.7. `stop` ends everything.
 import type { webcrypto } from "node:crypto";
+import { Registry } from "prom-client";
 import { makeAuthority } from "../../../apiserver/certificate-authority.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { type KubeClient, parseJson } from "../../../kube/client/client.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { isRecord, listAt } from "../../../kube/kinds/fields.ts";
 import { type Cluster, startCluster } from "../../../lab/cluster.ts";
+import { defaultProfile } from "../../../lab/cluster-servers.ts";
 import type { KubeconfigContext } from "../../../lab/kubeconfig.ts";
 import { Ledger } from "../../../lab/kubelet/ledger.ts";
 import { serverNames } from "../../../lab/lab.ts";
 import { type LoopbackNetworks, takeLoopbackNetworks } from "../../../lab/loopback-networks.ts";
 import { createFiller, createShop, createShopIngress, shopReplicas } from "../../../lab/shop.ts";
+import type { ProfileName } from "../../../lab/versions/profiles.ts";
 import { Observer } from "../../../observe/observer.ts";
 import { RecentJourneys } from "../../../observe/recent-journeys.ts";
 import { ServiceSyncer } from "../../../outputs/slices/service-syncer.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { type IngressSide, startLockstepSide, startStockSide } from "./ingress-side.ts";
+import { ReplicaWatch } from "./replica-watch.ts";
 
 export interface WorldOptions {
   readonly environment: Environment;
@@ -32,6 +36,8 @@ export interface WorldOptions {
   readonly ports: { readonly stock: number; readonly lockstep: number };
   readonly onStep: (step: string) => void;
   readonly onJourney: (event: JourneyEvent) => void;
+  /** Called when all clusters run. */
+  readonly onClusters?: () => void;
   readonly signal: AbortSignal;
 }
 
@@ -46,12 +52,20 @@ const host = "127.0.0.1";
 /** The cluster with the throttled controller manager. */
 export const busyCluster = "alpha";
 
+/** Where the traffic enters. */
+export const accessCluster = "access";
+
+const busyProfile: ProfileName = "1.7";
+
 const clusterNames = ["alpha", "beta", "access"] as const;
 
 export type ClusterName = (typeof clusterNames)[number];
 
-/** As in the incident report: default limits, and a log that shows requests. */
-const throttledFlags = { v: 4 } as const;
+/** Waits for the limit are logged at this verbosity. */
+export const verbosity = { v: 4 } as const;
+
+/** As in the incident report: default limits. */
+export const throttledFlags = verbosity;
 
 /**
  * The first Endpoints are written without the limit, so that the demonstration starts with a
@@ -71,6 +85,9 @@ const shop = {
   terminationGracePeriodSeconds: 5,
 };
 
+/** Until a syncer that ended is started again. */
+const syncAgainMs = 2_000;
+
 const settlePollMs = 100;
 const settleLongestMs = 60_000;
 const requestDeadlineMs = 10_000;
@@ -78,22 +95,40 @@ const requestDeadlineMs = 10_000;
 export class World {
   readonly ledger: Ledger;
   readonly sides: IngressSide[] = [];
+  readonly replicas: ReplicaWatch;
   readonly #options: WorldOptions;
   readonly #clusters = new Map<string, Cluster>();
   readonly #stopping = new AbortController();
   readonly #contexts: KubeconfigContext[] = [];
   readonly #observer: { current: Observer | undefined } = { current: undefined };
   readonly #recent = new RecentJourneys();
+  readonly #syncMetrics = new Registry();
   #syncing: Promise<void> | undefined;
+  #watching: Promise<void> | undefined;
+  #notes: readonly string[] = [];
   #pods: LoopbackNetworks | undefined;
 
   constructor(options: WorldOptions) {
     this.#options = options;
     this.ledger = new Ledger(options.environment);
+    this.replicas = new ReplicaWatch({
+      ...options.environment,
+      replicas: () =>
+        this.sides.flatMap(({ name: kind, replicas }) =>
+          [...replicas].map(([name, { problem }]) =>
+            problem === undefined ? { name, kind } : { name, kind, problem },
+          ),
+        ),
+    });
   }
 
   get observer(): Observer {
     return known(this.#observer.current, "the observer");
+  }
+
+  /** Undefined until it has started. */
+  get startedObserver(): Observer | undefined {
+    return this.#observer.current;
   }
 
   /** Recent changes, including those in flight. */
@@ -105,6 +140,29 @@ export class World {
     return this.#contexts;
   }
 
+  /** Of `lockstep sync`. */
+  get syncMetrics(): Registry {
+    return this.#syncMetrics;
+  }
+
+  profileOf(name: ClusterName): ProfileName {
+    return name === busyCluster ? busyProfile : defaultProfile;
+  }
+
+  /** Of the first Lockstep replica that serves: all of them decide alike. */
+  get statusUrl(): string | undefined {
+    const lockstep = this.sides.find(({ name }) => name === "lockstep");
+    const serving = [...(lockstep?.replicas.values() ?? [])].find(
+      ({ problem }) => problem?.() === undefined,
+    );
+    return serving?.statusUrl;
+  }
+
+  /** Problems of its own parts, each a sentence. */
+  get notes(): readonly string[] {
+    return [...this.replicas.notes(), ...this.#notes];
+  }
+
   cluster(name: ClusterName): Cluster {
     return known(this.#clusters.get(name), `the cluster ${name}`);
   }
@@ -114,10 +172,15 @@ export class World {
     return new HttpKubeClient({ ...this.#options.environment, cluster, userAgent });
   }
 
+  get isStopping(): boolean {
+    return this.#stopping.signal.aborted;
+  }
+
   /** Resolves when everything serves and one controller manager is throttled. */
   async start(): Promise<void> {
     const { onStep, proxies } = this.#options;
     await this.#startClusters();
+    this.#options.onClusters?.();
     onStep(
       `created a shop in alpha and beta, ${fillerServiceCount} other services in alpha, an Ingress in access`,
     );
@@ -132,12 +195,14 @@ export class World {
     await this.#startObserver();
     await this.#settled();
     if (proxies) await this.#startSides();
+    this.#watching = this.replicas.run(this.#stopping.signal);
     await this.cluster(busyCluster).controlPlane.restart(throttledFlags);
   }
 
   /** Stops everything in reverse order. Idempotent. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the story is over"));
+    await this.#watching;
     await Promise.all(this.sides.map((side) => side.stop()));
     await this.#observer.current?.stop();
     await this.#syncing;
@@ -163,7 +228,7 @@ export class World {
         ports: [0],
         tls: { ...keys, ca },
         nodes: name === "access" ? 1 : 2,
-        ...(isBusy ? ({ profile: "1.7", flags: preparationFlags } as const) : {}),
+        ...(isBusy ? { profile: busyProfile, flags: preparationFlags } : {}),
         podNetwork: networks[index] ?? "",
         ledger: this.ledger,
         onReady: ({ url, token }) => {
@@ -180,14 +245,34 @@ export class World {
       cluster,
       client: this.client(cluster, "lockstep-sync"),
     });
-    const syncer = new ServiceSyncer({
-      ...this.#options.environment,
-      sources: [of("alpha"), of("beta")],
-      target: of("access"),
-      policy: { namespaces: new Set(["default"]), createNamespaces: false },
-      writeClient: this.client("access", "lockstep-sync"),
-    });
-    this.#syncing = syncer.run(this.#stopping.signal);
+    const syncer = () =>
+      new ServiceSyncer({
+        ...this.#options.environment,
+        sources: [of("alpha"), of("beta")],
+        target: of("access"),
+        policy: { namespaces: new Set(["default"]), createNamespaces: false },
+        writeClient: this.client("access", "lockstep-sync"),
+        metrics: this.#syncMetrics,
+      });
+    this.#syncing = this.#keepSyncing(() => syncer().run(this.#stopping.signal));
+  }
+
+  /** A syncer that ends by itself is started again. */
+  async #keepSyncing(run: () => Promise<void>): Promise<void> {
+    const { environment } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        this.#notes = [];
+        await run();
+      } catch (error) {
+        if (signal.aborted) return;
+        const message = error instanceof Error ? error.message : String(error);
+        environment.log.error("lockstep sync ended and is started again", { error });
+        this.#notes = [`lockstep sync ended and is started again: ${message}`];
+        await environment.timers.sleep(syncAgainMs, signal).catch(() => undefined);
+      }
+    }
   }
 
   async #startObserver(): Promise<void> {

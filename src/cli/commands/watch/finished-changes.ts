@@ -122,7 +122,7 @@ function lineOf({ first, ...group }: OpenGroup): FinishedLine {
 // failed.
 
 /** Proxies write their logs up to some seconds late. */
-const tellAfterMs = 5_000;
+const printAfterMs = 5_000;
 
 interface Settled {
   journey: Journey;
@@ -158,7 +158,7 @@ export class SettledChanges {
   due(now: MonotonicMs, latest: Latest): readonly Journey[] {
     const due: Journey[] = [];
     for (const [id, { journey, since }] of this.#unprinted) {
-      if (elapsedMs(since, now) < tellAfterMs) break;
+      if (elapsedMs(since, now) < printAfterMs) break;
       const printed = latest(journey);
       this.#unprinted.delete(id);
       this.#printed.set(id, failedOf(printed));

@@ -77,6 +77,10 @@ export function fittedIn(name: PresetName): string {
   return presets[name].fitted;
 }
 
+export function presetVersion(name: PresetName): ProfileName {
+  return presets[name].version;
+}
+
 export const presetNames: readonly PresetName[] = [
   "resync-storm",
   "throttled-controller",

@@ -59,6 +59,7 @@ const publishing: PublishingPrediction = {
     },
   },
   isGivenUp: false,
+  trace: { depths: [], waits: [] },
   controllerLoad: { mean: { ...noRequests, PUT: 0.21 }, peak: { ...noRequests, PUT: 47 } },
 };
 

@@ -154,7 +154,7 @@ function loadLines({ mean, peak }: Prediction["load"], { paint }: LineOptions): 
 }
 
 /** A sample is no more exact than this. */
-function rateText(perSecond: number): string {
+export function rateText(perSecond: number): string {
   return numberText(Number(perSecond.toFixed(perSecond >= 10 ? 0 : 2)));
 }
 
@@ -221,6 +221,19 @@ function constraintLines(
     ...wrapped(constraintSentence(prediction)),
     ...wrapped(advice[name]).map(paint.secondary),
   ];
+}
+
+/** The same in sentences: a saturated queue, the bottleneck, and the change that would help. */
+export function predictionNotes(prediction: PublishingPrediction): readonly string[] {
+  const { constraint, resync, waitGrowth } = prediction;
+  const saturated =
+    waitGrowth !== undefined
+      ? [`saturated: ${growthText(waitGrowth)}`, saturatedNote]
+      : resync.share === 1
+        ? [levelNote]
+        : [];
+  const { name } = constraint;
+  return [...saturated, `Bottleneck: ${name}. ${constraintSentence(prediction)}`, advice[name]];
 }
 
 export function constraintSentence({ constraint, question }: PublishingPrediction): string {
@@ -298,12 +311,12 @@ function nodeLines(
   ];
 }
 
-function flapsText(perHour: number): string {
+export function flapsText(perHour: number): string {
   if (perHour === 0) return "never";
   return `${numberText(Number(perHour.toPrecision(3)))} times an hour`;
 }
 
-function spread(times: Spread | undefined): string {
+export function spread(times: Spread | undefined): string {
   if (times === undefined) return "more than the simulated time";
   return `${durationText(times.p50Ms)}, at most ${durationText(times.maxMs)}`;
 }

@@ -90,11 +90,11 @@ function summaryEntry(how: string, { journeys, period }: FightRun, stage: number
   return { stage, atMs: period.toMs, text };
 }
 
-function assumptionsOf({ settings: { silence }, mode }: FightRun): readonly string[] {
+function assumptionsOf({ settings: { silence }, size }: FightRun): readonly string[] {
   const between = ({ minMs, maxMs }: FightSettings["silence"]) =>
     `${durationText(minMs)} to ${durationText(maxMs)}`;
   const bounds =
-    mode === "live"
+    size === "short"
       ? `real kernels take ${between(writeUpSettings.silence)}`
       : "drawn at random between the kernel's bounds";
   return [

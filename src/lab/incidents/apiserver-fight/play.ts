@@ -15,11 +15,11 @@ import type { Tally } from "../../traffic/tally.ts";
 import type { Incident, IncidentFindings, Series, TimelineEntry } from "../incident.ts";
 import { Scene } from "../scene.ts";
 import { longestLagMs } from "../shop-observer.ts";
-import type { OpenStage, Stage } from "../stage.ts";
+import type { OpenStage, PlaySize, Stage } from "../stage.ts";
 import { lagSeries, lostSeries } from "../usual-findings.ts";
 import { fightFindings, fixedFindings } from "./figures.ts";
 import { type Listed, ListedServers, listChanges, type Period } from "./listed-servers.ts";
-import { type FightSettings, liveSettings, writeUpSettings } from "./settings.ts";
+import { type FightSettings, shortSettings, writeUpSettings } from "./settings.ts";
 
 export interface ApiserverFightOptions {
   readonly fix?: boolean;
@@ -29,6 +29,7 @@ export interface ApiserverFightOptions {
 
 export const apiserverFight: Incident = {
   name: "apiserver-fight",
+  rule: "apiserver-fight",
   summary:
     "after a release nginx keeps the addresses of deleted pods for up to ten minutes, " +
     "each of three replicas for a different time",
@@ -45,7 +46,7 @@ export function playApiserverFight(
 ): Promise<IncidentFindings> {
   const run = (own: Partial<FightSettings>): Promise<FightRun> =>
     open((stage) => {
-      const usual = stage.mode === "live" ? liveSettings : writeUpSettings;
+      const usual = stage.size === "short" ? shortSettings : writeUpSettings;
       return playFight(stage, { ...usual, ...settings, ...own });
     });
   return fix ? playFixed(run, settings.servers ?? writeUpSettings.servers) : playFights(run);
@@ -55,11 +56,11 @@ type Run = (own: Partial<FightSettings>) => Promise<FightRun>;
 
 /**
  * A lagging watch ends after five to ten minutes or a multiple of that. One release is enough to show
- * it, and real time is too short for it.
+ * it, and a short play is too short for it.
  */
 async function playFights(run: Run): Promise<IncidentFindings> {
   const cutOff = await run({ mechanism: "cut-off" });
-  if (cutOff.mode === "live") return fightFindings(cutOff);
+  if (cutOff.size === "short") return fightFindings(cutOff);
   return fightFindings(cutOff, await run({ mechanism: "lagging-cache", releases: 1 }));
 }
 
@@ -73,7 +74,7 @@ async function playFixed(run: Run, servers: number): Promise<IncidentFindings> {
 
 export interface FightRun {
   readonly settings: FightSettings;
-  readonly mode: Stage["mode"];
+  readonly size: PlaySize;
   readonly history: readonly Listed[];
   /** From the end of the setup to the end of the last release. */
   readonly period: Period;
@@ -94,8 +95,8 @@ const minuteMs = 60_000;
 /** A watch may reconnect to the lagging server a few times, and each watch lasts minutes. */
 const releaseWithinMs = 4 * 3_600_000;
 
-/** In virtual time a lag lasts minutes, so few requests are enough; in real time it lasts seconds. */
-const requestsPerSecond = { virtual: 1, live: 8 } as const;
+/** In full size a lag lasts minutes, so few requests are enough; else it lasts seconds. */
+const requestsPerSecond = { full: 1, short: 8 } as const;
 
 export async function playFight(stage: Stage, settings: FightSettings): Promise<FightRun> {
   const timeline: TimelineEntry[] = [];
@@ -106,10 +107,11 @@ export async function playFight(stage: Stage, settings: FightSettings): Promise<
   // Now every server has reconciled once.
   await stage.sleep(reconcileEveryMs);
   const fromMs = stage.now();
+  stage.onTrouble?.(scene.cluster.access);
   if (settings.mechanism === "lagging-cache") stopCacheOf(lastServer(scene.cluster), note);
   await stage.sleep(settings.pauseMs);
   const startedAt = scene.now();
-  const traffic = scene.startTraffic(requestsPerSecond[stage.mode]);
+  const traffic = scene.startTraffic(requestsPerSecond[stage.size]);
   for (let release = 1; release <= settings.releases; release += 1) {
     if (release > 1) await stage.sleep(randomBetween(stage.random, 0, settings.pauseMs));
     stage.say(`release ${release} of ${settings.releases}`);
@@ -128,7 +130,7 @@ export async function playFight(stage: Stage, settings: FightSettings): Promise<
   const { history } = paths;
   return {
     settings,
-    mode: stage.mode,
+    size: stage.size,
     history,
     period: { fromMs, toMs },
     resets,

@@ -35,7 +35,7 @@ export const writeUpSettings: FightSettings = {
 };
 
 /** A real kernel takes minutes; here a silent connection ends after seconds. */
-export const liveSettings: FightSettings = {
+export const shortSettings: FightSettings = {
   ...writeUpSettings,
   silence: { minMs: 15_000, maxMs: 45_000 },
   releases: 1,

@@ -51,13 +51,14 @@ import {
   stockApp,
 } from "./ingresses.ts";
 import { LockWatch } from "./lock-watch.ts";
-import { type GhostSettings, liveSettings, writeUpSettings } from "./settings.ts";
+import { type GhostSettings, shortSettings, writeUpSettings } from "./settings.ts";
 import { StatusWatch } from "./status-watch.ts";
 
 export type GhostLeaderOptions = IncidentOptions & Partial<GhostSettings>;
 
 export const ghostLeader: Incident = {
   name: "ghost-leader",
+  rule: "ghost-leader",
   summary: "every Ingress shows Initializing and has an empty status; traffic works",
   cause:
     "only the leader writes status, and a pod that no longer exists in the API renews the lock; it " +
@@ -72,7 +73,11 @@ export async function playGhostLeader(
   { fix, ...chosen }: GhostLeaderOptions,
 ): Promise<IncidentFindings> {
   return open(async (stage) => {
-    const settings = { ...writeUpSettings, ...(stage.mode === "live" && liveSettings), ...chosen };
+    const settings = {
+      ...writeUpSettings,
+      ...(stage.size === "short" && shortSettings),
+      ...chosen,
+    };
     const timeline: TimelineEntry[] = [];
     const note = (text: string): void => {
       timeline.push({ atMs: stage.now(), text });
@@ -138,6 +143,7 @@ async function makeGhosts(scene: GhostScene, note: (text: string) => void): Prom
   note(`removed from the cluster, still running: ${[...nodes].join(", ")}`);
   await scene.removeMachines(nodes);
   note("the pods of these machines are deleted from the API");
+  scene.stage.onTrouble?.(scene.cluster.access);
   const goneAtMs = ({ metadata }: Pod) => scene.goneAtMs.get(metadata.name) ?? scene.stage.now();
   return {
     stock: { identity: stock.pod.metadata.name, goneAtMs: goneAtMs(stock.pod) },

@@ -46,7 +46,7 @@ export const writeUpSettings: GhostSettings = {
 };
 
 /** The same about four times as fast. */
-export const liveSettings: Partial<GhostSettings> = {
+export const shortSettings: Partial<GhostSettings> = {
   ingresses: 5,
   electionTtlMs: 8_000,
   statusUpdateIntervalMs: 15_000,

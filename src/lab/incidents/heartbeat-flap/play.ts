@@ -30,6 +30,7 @@ import { type HeartbeatFlapSettings, leaseSettings, settingsOf } from "./setting
 
 export const heartbeatFlap: Incident = {
   name: "heartbeat-flap",
+  rule: "late-heartbeats",
   summary: "an endpoint of a healthy pod is ready, then not ready, then ready again",
   cause:
     "a busy kubelet reports every 20 to 50 s, and the controller waits for 40 s; each missed report " +
@@ -42,8 +43,8 @@ async function playHeartbeatFlap(
   open: OpenStage,
   { fix }: { readonly fix: boolean },
 ): Promise<IncidentFindings> {
-  const mode = await open((stage) => Promise.resolve(stage.mode));
-  return playFlaps(open, settingsOf(mode, { fix }));
+  const size = await open((stage) => Promise.resolve(stage.size));
+  return playFlaps(open, settingsOf(size, { fix }));
 }
 
 /** The same with any settings. */

@@ -1,6 +1,6 @@
 // The settings of `heartbeat-flap`: the nodes of the write-up, and the same four times as fast for real
 // time. The write-up gives the range of the gaps between heartbeats and the flags, no number of nodes.
-import type { Stage } from "../stage.ts";
+import type { PlaySize } from "../stage.ts";
 import type { LateNodes } from "./late-nodes.ts";
 
 export interface HeartbeatFlapSettings {
@@ -39,31 +39,31 @@ export const leaseSettings = { profile: "1.17.3", nodes: 4, forMs: 2 * hourMs } 
 /** About ten flaps; the rate limit of a stock ingress controller hides the shortest ones. */
 const trafficMs = hourMs / 2;
 
-/** In real time heartbeats, gaps, grace period and monitor period are so much faster. */
-const liveSpeed = 4;
-const liveMs = 60_000;
-const liveNodes = 4;
+/** In a short play heartbeats, gaps, grace period and monitor period are so much faster. */
+const shortSpeed = 4;
+const shortMs = 60_000;
+const shortNodes = 4;
 
 export function settingsOf(
-  mode: Stage["mode"],
+  size: PlaySize,
   { fix }: { readonly fix: boolean },
 ): HeartbeatFlapSettings {
-  const isLive = mode === "live";
-  const speed = isLive ? liveSpeed : 1;
+  const isShort = size === "short";
+  const speed = isShort ? shortSpeed : 1;
   const scaled = (ms: number): number => ms / speed;
   return {
     late: {
       profile: "1.7",
       gaps: { status: { minMs: scaled(writeUpGap.minMs), maxMs: scaled(writeUpGap.maxMs) } },
-      nodes: isLive ? liveNodes : lateNodes,
-      forMs: isLive ? liveMs : lateMs,
+      nodes: isShort ? shortNodes : lateNodes,
+      forMs: isShort ? shortMs : lateMs,
       graceMs: scaled(fix ? fixedGraceMs : writeUpGraceMs),
       monitorMs: scaled(monitorMs),
-      ...(isLive ? { timelyMs: scaled(timelyMs) } : {}),
+      ...(isShort ? { timelyMs: scaled(timelyMs) } : {}),
     },
     speed,
-    trafficMs: isLive ? liveMs : trafficMs,
-    withLeases: !fix && !isLive,
+    trafficMs: isShort ? shortMs : trafficMs,
+    withLeases: !fix && !isShort,
     ...(fix ? { comparedGraceMs: scaled(writeUpGraceMs) } : {}),
   };
 }

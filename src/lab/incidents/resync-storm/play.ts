@@ -23,15 +23,16 @@ import { findingsOf } from "./figures.ts";
 import {
   fillerObjects,
   flagsOf,
-  liveSettings,
   type RaisedLimits,
   type ResyncStormSettings,
+  shortSettings,
   writeUpSettings,
 } from "./settings.ts";
 import { measureStorm, type Storm, StormCounters } from "./storm.ts";
 
 export const resyncStorm: Incident = {
   name: "resync-storm",
+  rule: "headless-rewrites",
   summary: "some releases are followed by requests to deleted pods for minutes",
   cause:
     "at each resync, every 12 to 24 hours, Kubernetes 1.17.3 writes the Endpoints of every headless " +
@@ -69,8 +70,8 @@ function isWriteUp({ services, headless, limits }: ResyncStormSettings): boolean
   return services === all && headless === some && limits === usual;
 }
 
-function settingsFor({ mode }: Stage): ResyncStormSettings {
-  return mode === "live" ? liveSettings : writeUpSettings;
+function settingsFor({ size }: Stage): ResyncStormSettings {
+  return size === "short" ? shortSettings : writeUpSettings;
 }
 
 interface PlayedSettings extends ResyncStormSettings {
@@ -279,6 +280,7 @@ class LateStorms {
     const { services, note } = this.#options;
     const before = await queue.untilAdded(await queue.look(), services, lookLeastMs);
     note("the second resync");
+    stage.onTrouble?.(this.#scene.cluster.access);
     const drained = queue.untilEmpty(stormLookMs);
     await stage.sleep(first.drainMs * releaseAtShare);
     // The key of the first release may still be in the queue. The key of the second was just written and

@@ -46,7 +46,7 @@ export const writeUpSettings: ResyncStormSettings = {
 };
 
 /** The same storm within three minutes. */
-export const liveSettings: ResyncStormSettings = {
+export const shortSettings: ResyncStormSettings = {
   services: 215,
   headless: 210,
   limits: { workers: 5, qps: 5, burst: 10 },

@@ -33,7 +33,7 @@ export interface Compared {
 
 export interface Circumstances extends ThrottledSettings {
   readonly isFixed: boolean;
-  readonly isLive: boolean;
+  readonly isShort: boolean;
   /** Undefined where only the releases were played. */
   readonly compared: Compared | undefined;
 }
@@ -62,10 +62,10 @@ export function throttledFindings(
   };
 }
 
-function assumptionsOf({ services, workers, isFixed, isLive }: Circumstances): readonly string[] {
+function assumptionsOf({ services, workers, isFixed, isShort }: Circumstances): readonly string[] {
   const usual = writeUpSettings.services.toLocaleString("en-US");
   return [
-    isLive
+    isShort
       ? `${services} services, so that it is short (${usual} in simulated time)`
       : `${services.toLocaleString("en-US")} services`,
     `${workers} endpoint workers (from the wait in the log: workers ÷ qps)`,

@@ -17,9 +17,9 @@ import {
   defaultWorkers,
   enqueuePeriodMs,
   fixLimits,
-  liveServices,
   releases,
   setupLimits,
+  shortServices,
   type ThrottledSettings,
   verbosity,
   writeUpSettings,
@@ -41,6 +41,7 @@ const watchEveryMs = 1_000;
 
 export const throttledController: Incident = {
   name: "throttled-controller",
+  rule: "client-throttling",
   summary:
     "for half a minute to two minutes after a release, requests go to deleted pods, " +
     "and new pods get no requests",
@@ -58,16 +59,16 @@ export async function playThrottledController(
   const { fix = false, workers = writeUpSettings.workers } = options;
   const { limits = fix ? fixLimits : writeUpSettings.limits } = options;
   const played = await open(async (stage) => {
-    const isLive = stage.mode === "live";
-    const services = options.services ?? (isLive ? liveServices : writeUpSettings.services);
+    const isShort = stage.size === "short";
+    const services = options.services ?? (isShort ? shortServices : writeUpSettings.services);
     const release = await playReleases(stage, { services, workers, limits });
-    return { ...release, services, isLive };
+    return { ...release, services, isShort };
   });
-  const { services, isLive } = played;
-  const isCompared = !fix && !isLive && options.releaseOnly !== true;
+  const { services, isShort } = played;
+  const isCompared = !fix && !isShort && options.releaseOnly !== true;
   const settings = { services, workers, limits };
   const compared = isCompared ? await compareSettings(open, settings) : undefined;
-  return throttledFindings(played, { ...settings, isFixed: fix, isLive, compared });
+  return throttledFindings(played, { ...settings, isFixed: fix, isShort, compared });
 }
 
 /** A cluster with its shop, its throttled controllers, and releases under traffic. */
@@ -128,7 +129,7 @@ async function playReleases(stage: Stage, settings: ThrottledSettings): Promise<
  * random phase, so that one of them waits for at least half a round.
  */
 async function releaseAtSpreadMoments(
-  scene: Pick<Scene, "stage" | "release">,
+  scene: Pick<Scene, "stage" | "cluster" | "release">,
   { services, limits }: ThrottledSettings,
   note: (text: string) => void,
 ): Promise<void> {
@@ -143,6 +144,7 @@ async function releaseAtSpreadMoments(
     stage.say(`release ${release} of ${releases}`);
     await stage.sleep(startedMs + rounds * roundMs + phaseMs - stage.now());
     note(`release ${release}: every pod of the shop is replaced`);
+    stage.onTrouble?.(scene.cluster.access);
     await scene.release(String(release), releaseWithinMs);
     note(`release ${release} has reached every replica`);
   }

@@ -28,8 +28,8 @@ export const writeUpSettings: ThrottledSettings = {
 /** The write-up's fix. */
 export const fixLimits: ClientLimits = { "kube-api-qps": 300, "kube-api-burst": 325 };
 
-/** In real time a release waits for up to 35 s: long enough to see it, short enough to wait for it. */
-export const liveServices = 700;
+/** In a short play a release waits for up to 35 s: long enough to see it, short enough to wait for it. */
+export const shortServices = 700;
 
 /** Nearly unlimited: how the cluster was created is no part of the incident. */
 export const setupLimits: ClientLimits = { "kube-api-qps": 10_000, "kube-api-burst": 10_000 };

@@ -63,6 +63,11 @@ export class LivePlane implements StockPlane {
     return `${this.#options.host}:${this.#statusPort}`;
   }
 
+  /** Aborts when nginx has ended; the reason says how. */
+  get ended(): AbortSignal {
+    return this.#nginx.ended;
+  }
+
   /** The nginx master's; undefined before the start. */
   get pid(): number | undefined {
     return this.#nginx.pid;

@@ -51,7 +51,7 @@ export const balancing: AnnotationGroup = {
 };
 
 function affinityOf(annotations: AnnotationReader): CookieAffinity | undefined {
-  // Said on a canary, which need not say that there are sessions.
+  // Set on a canary, which need not enable sessions itself.
   annotations.read("affinity-canary-behavior", oneOf({ sticky: true }), "so sticky is used");
   const kind = annotations.read("affinity", oneOf({ cookie: "cookie" }));
   if (kind === undefined) return undefined;

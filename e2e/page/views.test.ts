@@ -1,0 +1,235 @@
+// The page in a real browser, with fixed answers: every view, both themes, a phone, and the states that a
+// lab reaches rarely.
+import type { Browser } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { AnsweringServer } from "../../tests/page/answering-server.ts";
+import {
+  desktop,
+  type OpenPage,
+  openPage,
+  phone,
+  type Screen,
+  startBrowser,
+} from "../../tests/page/browser.ts";
+import { journeysAt } from "../../tests/page/page-answers.ts";
+import {
+  accessProblems,
+  expectSameFigures,
+  views,
+  widthBeyondScreen,
+} from "../../tests/page/page-judge.ts";
+
+let browser: Browser;
+let server: AnsweringServer;
+const open: OpenPage[] = [];
+
+beforeAll(async () => {
+  browser = await startBrowser();
+});
+afterAll(async () => {
+  await browser.close();
+});
+beforeEach(async () => {
+  server = new AnsweringServer();
+  await server.start();
+});
+afterEach(async () => {
+  for (const { context } of open.splice(0)) await context.close();
+  await server.stop();
+});
+
+async function visit(path: string, screen: Screen = desktop): Promise<OpenPage> {
+  const opened = await openPage(browser, `${server.url}#/${path}`, screen);
+  open.push(opened);
+  return opened;
+}
+
+const dark: Screen = { ...desktop, theme: "dark" };
+const wall: Screen = { theme: "dark", width: 2560, height: 1440 };
+const all = [...views, ["services/shop/web", ".truth"], ["journeys/2", ".lanes"]] as const;
+
+describe.each([
+  ["light", desktop],
+  ["dark", dark],
+  ["phone", phone],
+  ["wall", wall],
+] as const)("on a %s screen", (_, screen) => {
+  it.each(all)("the view %s is filled, readable and quiet", async (path, filled) => {
+    const { page, problems } = await visit(path, screen);
+    await page.locator(filled).first().waitFor();
+    expect(await accessProblems(page)).toEqual([]);
+    expect(await widthBeyondScreen(page)).toBe(0);
+    expect(problems).toEqual([]);
+  });
+});
+
+it("shows the figures of the API", async () => {
+  const { page } = await visit("now");
+  await page.locator("tr[data-hop]").first().waitFor();
+  await expectSameFigures(page, async () => {
+    const answer = await fetch(`${server.url}api/v1/state`);
+    return (await answer.json()) as ReturnType<AnsweringServer["state"]>;
+  });
+});
+
+it("says that it is disconnected, keeps the figures, and resumes where it was", async () => {
+  const { page } = await visit("now");
+  await page.getByText("5 in flight").waitFor();
+  await server.stop();
+  await page.getByRole("alert").getByText("Disconnected for").waitFor();
+  await page.getByText("5 in flight").waitFor();
+  server.adjust = (state) => ({ ...state, inFlight: 0, stuck: 0 });
+  await server.start();
+  await page.getByText("none in flight").waitFor();
+  await page.getByRole("alert").waitFor({ state: "detached" });
+  expect(server.resumedFrom).toEqual([undefined, "1"]);
+});
+
+it("says that it is stale when nothing arrives on an open connection", async () => {
+  const { page } = await visit("now");
+  await page.clock.install();
+  await page.reload();
+  await page.getByText("5 in flight").waitFor();
+  await page.clock.runFor("00:30");
+  await page.getByRole("alert").getByText("Stale: nothing received for").waitFor();
+  server.send("state", server.state());
+  await page.getByRole("alert").waitFor({ state: "detached" });
+});
+
+it("asks for a token where the server does, and shows the page when it lets it in", async () => {
+  server.refusal = { status: 401, error: "A token is needed." };
+  const { page } = await visit("now");
+  await page.getByText("This page needs a token").waitFor();
+  await page.getByText("?token=").waitFor();
+  server.refusal = undefined;
+  await page.getByText("5 in flight").waitFor();
+});
+
+it("says what failed and tries again on request", async () => {
+  server.failing.add("/api/v1/services");
+  const { page } = await visit("services");
+  await page.getByText("Cannot read the services").waitFor();
+  await page.getByText("It failed for this test.").waitFor();
+  server.failing.clear();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("link", { name: "shop/web" }).waitFor();
+});
+
+it("says what to do when there is nothing to show", async () => {
+  server.adjust = (state) => ({
+    ...state,
+    clusters: [],
+    replicas: [],
+    lags: [],
+    inFlight: 0,
+    stuck: 0,
+    requests: { ...state.requests, sides: [] },
+    can: { incidents: false, whatif: false, doctor: false, recordings: false },
+  });
+  server.journeys = () => [];
+  const { page } = await visit("now");
+  await page.getByText("No change yet").waitFor();
+  await page.getByText("No cluster is watched").waitFor();
+  await page.getByText("no access log is read").waitFor();
+  expect(await page.getByRole("navigation").getByText("Incidents").count()).toBe(0);
+  await page.goto(`${server.url}#/incidents`);
+  await page.getByText("Incidents run in the lab only").waitFor();
+});
+
+it("opens a shared link to one change with its filters", async () => {
+  const { page } = await visit("journeys/2?service=shop/web");
+  await page.locator(".lanes").getByText("stock-3").waitFor();
+  expect(await page.getByLabel("service").inputValue()).toBe("shop/web");
+  expect(await page.locator("tr[data-journey]").count()).toBe(7);
+  await page.goto(`${server.url}#/journeys/gone`);
+  await page.getByText("This change is no longer kept").waitFor();
+});
+
+it("keeps the row under the pointer where it is, and shows new ones afterwards", async () => {
+  const { page } = await visit("journeys");
+  const row = page.locator("tr[data-journey='4']");
+  await row.hover();
+  const before = await row.boundingBox();
+  const [sample] = journeysAt(Date.now());
+  server.send("journeys", {
+    journeys: [{ ...sample, id: "new", address: "127.29.0.99", originMs: Date.now() }],
+    leftOut: 0,
+  });
+  await page.getByText("1 new change above").waitFor();
+  expect(await row.boundingBox()).toEqual(before);
+  await page.mouse.move(2, 2);
+  const first = page.locator("tr[data-journey]").first();
+  await expect.poll(() => first.getAttribute("data-journey")).toBe("new");
+});
+
+it("works by keyboard", async () => {
+  const { page } = await visit("now");
+  await page.locator("tr[data-journey]").first().waitFor();
+  await page.keyboard.press("2");
+  await page.getByRole("search").waitFor();
+  await page.keyboard.press("j");
+  await page.keyboard.press("j");
+  await page.keyboard.press("k");
+  await page.keyboard.press("Enter");
+  await page.locator(".lanes").waitFor();
+  expect(page.url()).toContain("#/journeys/8");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("/");
+  await page.keyboard.type("shop/cart");
+  await expect.poll(() => page.url()).toContain("service=shop/cart");
+  await page.keyboard.press("Escape");
+  const theme = () => page.locator("html").getAttribute("data-theme");
+  expect(await theme()).toBe("light");
+  await page.keyboard.press("t");
+  expect(await theme()).toBe("dark");
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keys" }).waitFor();
+});
+
+it("runs an incident from its start to the named cause and the fix", async () => {
+  const { page, problems } = await visit("incidents");
+  await page.locator("[data-incident='throttled-controller']").getByText("Start").click();
+  await page.locator("[data-rule='client-throttling']").waitFor();
+  await page.getByRole("button", { name: "Apply the fix" }).click();
+  await page.locator(".running[data-phase='fixed']").waitFor();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.locator(".running").waitFor({ state: "detached" });
+  expect(problems).toEqual([]);
+});
+
+it("guides through an incident", async () => {
+  const { page } = await visit("incidents");
+  await page.getByRole("button", { name: "One-minute tour" }).click();
+  const tour = page.getByRole("complementary", { name: "Guided tour" });
+  for (const title of ["The path of each change", "The cause", "The fix", "The count"]) {
+    await tour.getByRole("button", { name: "Next" }).click();
+    await tour.getByText(title).waitFor();
+  }
+  await tour.getByText("stock (model) 180, Lockstep 0").waitFor();
+});
+
+it("predicts again when a slider moves, and the link has the question", async () => {
+  const { page } = await visit("what-if");
+  const drain = page.locator("[data-figure='drain'] dd");
+  await expect.poll(() => drain.textContent()).toContain("80.0 s");
+  await page.locator("[data-input='qps'] input").focus();
+  await page.keyboard.press("ArrowRight");
+  await expect.poll(() => drain.textContent()).not.toContain("80.0 s");
+  expect(page.url()).toMatch(/qps=\d+/);
+});
+
+it("replays a recording and shows the changes as they were", async () => {
+  const { page } = await visit("journeys");
+  await page.locator("input[type='file']").setInputFiles({
+    name: "release.recording",
+    mimeType: "application/octet-stream",
+    buffer: Buffer.from("any"),
+  });
+  await page.getByText("Recording release.recording").waitFor();
+  expect(await page.locator("tr[data-journey]").count()).toBe(9);
+  const slider = page.getByRole("slider", { name: "time in the recording" });
+  await slider.fill("1200");
+  await expect.poll(() => page.locator("tr[data-journey]").count()).toBe(2);
+  await slider.fill("0");
+  await page.getByText("No change until this time").waitFor();
+});

@@ -1,0 +1,119 @@
+import { expect, test } from "vitest";
+import { at } from "../../tests/cli/watched-changes.ts";
+import { RecentLags } from "../timeline/lag-figures.ts";
+import type { Cluster, Finding, LagRow } from "./api.ts";
+import type { LatePlace } from "./hop-lags.ts";
+import { type Judged, verdictOf } from "./verdict.ts";
+
+function place(fields: Partial<LatePlace> & { readonly lagMs?: number }): LatePlace {
+  const { lagMs, ...rest } = fields;
+  const recent = new RecentLags(2);
+  if (lagMs !== undefined) recent.add(lagMs, at(0));
+  return {
+    hop: "published",
+    kind: "",
+    direction: "leave",
+    recent: recent.at(at(0)),
+    oldestPendingMs: null,
+    ...rest,
+  };
+}
+
+const cluster: Cluster = {
+  name: "alpha",
+  roles: ["business"],
+  state: "watching",
+  since: null,
+  detail: null,
+  version: null,
+  apiServers: [],
+  watches: [],
+  doubts: [],
+};
+const row: LagRow = {
+  hop: "published",
+  kind: "",
+  direction: "leave",
+  count: 5,
+  p50Ms: 200,
+  p99Ms: null,
+  maxMs: 340,
+  oldestPendingMs: null,
+  pending: 0,
+};
+const finding: Finding = {
+  rule: "client-throttling",
+  severity: "critical",
+  confidence: "certain: two sources",
+  hop: "published",
+  cause: "The controller manager may send 20 requests a second.",
+  evidence: [],
+  fix: { component: "", change: "", reason: "", effect: null },
+  missing: [],
+  cluster: "alpha",
+  since: 0,
+  consequences: [],
+};
+const judged: Judged = {
+  clusters: [cluster],
+  places: [],
+  lags: [],
+  requests: [],
+  findings: [],
+  slowMs: 2_000,
+};
+const lost = { side: "stock" as const, requests: 900, lost: 12, sentToDead: null };
+const own = place({ hop: "routed", kind: "lockstep", lagMs: 12 });
+
+test.each<[string, Partial<Judged>, string]>([
+  ["unknown", { clusters: [] }, "No cluster is watched yet."],
+  [
+    "unknown",
+    { clusters: [{ ...cluster, state: "unreachable", detail: "connection refused" }] },
+    "No cluster is watched at present: alpha is unreachable: connection refused",
+  ],
+  ["ok", {}, "No change yet. Every source is read."],
+  [
+    "ok",
+    { lags: [row] },
+    "No hop is late. Every change of the last hour was visible within 340 ms.",
+  ],
+  [
+    "ok",
+    { lags: [{ ...row, maxMs: 31_000 }] },
+    "No change in the last 2 minutes. The slowest change of the last hour took 31 s.",
+  ],
+  [
+    "late",
+    { places: [place({ lagMs: 29_600, oldestPendingMs: 31_000 }), own] },
+    "Removed pods leave the EndpointSlices late: after 29.6 s (median of the last 2 minutes); the oldest one waits for 31 s. The Lockstep proxies used them after 12 ms.",
+  ],
+  [
+    "late",
+    {
+      places: [place({ lagMs: 5_000, direction: "join" })],
+      findings: [{ ...finding, hop: "routed", cause: "Other." }, finding],
+      requests: [lost],
+    },
+    "Added pods are listed in the EndpointSlices late: after 5 s (median of the last 2 minutes). Stock (model) lost 12 of 900 requests, Lockstep 0. Cause: The controller manager may send 20 requests a second.",
+  ],
+  // The model is for comparison: that it is late is no news.
+  [
+    "ok",
+    { places: [place({ hop: "routed", kind: "stock", lagMs: 9_000 })] },
+    "No change yet. Every source is read.",
+  ],
+  [
+    "lost",
+    { requests: [lost, { ...lost, side: "lockstep", lost: 1 }] },
+    "Lockstep lost 1 of 900 requests.",
+  ],
+])("%s", (level, fields, text) => {
+  const verdict = verdictOf({ ...judged, ...fields });
+  expect([verdict.level, verdict.text]).toEqual([level, text]);
+});
+
+test("a finding gives the confidence and the rule", () => {
+  const verdict = verdictOf({ ...judged, places: [place({ lagMs: 5_000 })], findings: [finding] });
+  expect(verdict).toMatchObject({ rule: "client-throttling", confidence: "certain: two sources" });
+});

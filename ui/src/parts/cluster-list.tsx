@@ -1,0 +1,146 @@
+// Clusters with the freshness of their watches, and proxy replicas: who reports, and how recently.
+import type { Cluster, Replica } from "../../../src/server/api.ts";
+import { count, counted } from "../format.ts";
+import { Ago } from "./time.tsx";
+
+export type Health = "good" | "doubtful" | "bad";
+
+const glyphs: Readonly<Record<Health, string>> = { good: "●", doubtful: "▲", bad: "■" };
+
+export function HealthMark({ health }: { readonly health: Health }) {
+  return (
+    <span className={`health ${health}`} aria-hidden="true">
+      {glyphs[health]}
+    </span>
+  );
+}
+
+export function clusterHealth({ state, watches, apiServers, doubts }: Cluster): Health {
+  if (state === "unreachable" || state === "refused") return "bad";
+  const isFresh = watches.every((watch) => watch.state === "fresh");
+  const isUp = apiServers.every((server) => server.state === "up" || server.state === "unknown");
+  return state === "watching" && isFresh && isUp && doubts.length === 0 ? "good" : "doubtful";
+}
+
+/** The short form for the head of the page. */
+export function clusterText(cluster: Cluster): string {
+  if (cluster.state !== "watching") return `${cluster.name}: ${cluster.state}`;
+  const refused = cluster.watches.filter(({ state }) => state === "refused").length;
+  if (refused > 0) return `${cluster.name}: no permission`;
+  const isStale = cluster.watches.some(({ state }) => state === "stale");
+  return isStale ? `${cluster.name}: stale` : cluster.name;
+}
+
+export function ClusterPanel({ clusters }: { readonly clusters: readonly Cluster[] }) {
+  return (
+    <section className="panel" aria-label="Clusters">
+      <h2>
+        Clusters <em>{counted(clusters.length, "cluster")}, freshness of their watches</em>
+      </h2>
+      {clusters.length === 0 && (
+        <p className="dim">No cluster is watched. Start lockstep serve with --context NAME.</p>
+      )}
+      <ul className="plain">
+        {clusters.map((cluster) => (
+          <OneCluster key={cluster.name} cluster={cluster} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function OneCluster({ cluster }: { readonly cluster: Cluster }) {
+  const { name, state, roles, version, detail, doubts, watches, apiServers } = cluster;
+  return (
+    <li data-cluster={name}>
+      <p className="line-head">
+        <HealthMark health={clusterHealth(cluster)} /> <strong>{name}</strong>
+        <span className="dim">
+          {" "}
+          {[state, ...roles, version ?? ""].filter((part) => part !== "").join(" · ")}
+        </span>
+      </p>
+      {detail !== null && <p className="label late">{detail}</p>}
+      <p className="chips">
+        {watches.map((watch) => (
+          <span
+            key={watch.resource}
+            className={`chip ${watch.state}`}
+            title={watch.detail ?? `${count(watch.objects)} objects`}
+          >
+            {watch.resource} {watch.state === "fresh" ? "✓" : watch.state}
+            {watch.state === "stale" && watch.aliveAt !== null && (
+              <>
+                {", last alive "}
+                <Ago at={watch.aliveAt} />
+              </>
+            )}
+          </span>
+        ))}
+      </p>
+      {apiServers.length > 0 && (
+        <p className="chips">
+          {apiServers.map((server) => (
+            <span
+              key={server.address}
+              className={`chip ${server.state}`}
+              title={server.detail ?? ""}
+            >
+              API server {server.address} {server.state === "up" ? "✓" : server.state}
+            </span>
+          ))}
+        </p>
+      )}
+      {doubts.map((doubt) => (
+        <p key={doubt} className="doubt">
+          {doubt}
+        </p>
+      ))}
+    </li>
+  );
+}
+
+const stateHealth: Readonly<Record<Replica["state"], Health>> = {
+  connected: "good",
+  connecting: "doubtful",
+  down: "bad",
+};
+
+export function ReplicaPanel({ replicas }: { readonly replicas: readonly Replica[] }) {
+  return (
+    <section className="panel" aria-label="Proxy replicas">
+      <h2>
+        Proxy replicas <em>{counted(replicas.length, "replica")}, last report</em>
+      </h2>
+      {replicas.length === 0 && (
+        <p className="dim">
+          No proxy is followed, so the hop routed is not shown. Add --proxy ADDRESS of a Lockstep or
+          ingress-nginx replica.
+        </p>
+      )}
+      <ul className="plain">
+        {replicas.map(({ name, kind, state, reportedAt, problem }) => (
+          <li key={name} data-replica={name}>
+            <p className="line-head">
+              <HealthMark health={stateHealth[state]} /> <strong>{name}</strong>
+              <span className="dim">
+                {" "}
+                {[
+                  kind === "stock" ? "model" : kind,
+                  ...(state === "connected" ? [] : [state]),
+                ].join(" · ")}
+                {reportedAt !== null && (
+                  <>
+                    {" · "}
+                    <Ago at={reportedAt} />
+                  </>
+                )}
+              </span>
+            </p>
+            {problem !== null && <p className="label late">{problem}</p>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

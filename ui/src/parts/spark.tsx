@@ -1,0 +1,29 @@
+// A small chart without axes: its row has the figures.
+import type { Series } from "../../../src/server/api.ts";
+
+const width = 120;
+const height = 24;
+
+export function Spark({ series, tone }: { readonly series: Series; readonly tone: string }) {
+  const known = series.points.filter((point): point is [number, number] => point[1] !== null);
+  const [first] = known;
+  const last = known.at(-1);
+  if (first === undefined || last === undefined || known.length < 2) {
+    return <span className="dim">–</span>;
+  }
+  const top = Math.max(...known.map(([, value]) => value), Number.EPSILON);
+  const spanMs = Math.max(last[0] - first[0], 1);
+  const at = ([time, value]: readonly [number, number]) =>
+    `${((time - first[0]) / spanMs) * width},${height - 2 - (value / top) * (height - 4)}`;
+  return (
+    <svg
+      className={`spark ${tone}`}
+      viewBox={`0 0 ${width} ${height}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`${series.title} over the last hour`}
+    >
+      <polyline points={known.map(at).join(" ")} />
+    </svg>
+  );
+}
