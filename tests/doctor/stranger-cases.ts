@@ -79,6 +79,16 @@ export const strangerCases: readonly DoctorCase[] = [
       'logger="endpointslice-controller" key="a/b" err="EndpointSlice informer cache is out of date"',
   },
   {
+    name: "a busy service whose writes are each retried once, 1.33",
+    first: undefined,
+    text: repeat(
+      24,
+      (index) =>
+        `I0807 14:${two(index)}:51.613700       2 endpoints_controller.go:348] "Error syncing endpoints, retrying" ` +
+        `logger="endpoints-controller" service="default/shop" err="endpoints informer cache is out of date, resource version ${900 + index} already processed for endpoints default/shop"`,
+    ),
+  },
+  {
     name: "conflicts of the slice controller after a rollout",
     first: undefined,
     text: `Events:
