@@ -92,6 +92,8 @@ export interface LogCause {
   readonly ofOneMin?: number;
   /** One line is enough if its duration is at least this. */
   readonly longMs?: number;
+  /** A further condition, where numbers alone are not enough. */
+  isEnough?(group: SignGroup): boolean;
   /** What the lines show, for the evidence. */
   text(group: SignGroup): string;
   /** Further signs, where there are some. */
@@ -112,7 +114,7 @@ export function logCause(definition: LogCause): Cause {
   } = definition;
   const found = ({ signs }: Evidence): SignGroup | undefined => {
     const group = signs.get(sign);
-    if (group === undefined) return undefined;
+    if (group === undefined || definition.isEnough?.(group) === false) return undefined;
     const isFrequent = group.count >= linesMin && group.mostOfOne >= ofOneMin;
     return isFrequent || (group.longest?.ms ?? 0) >= longMs ? group : undefined;
   };

@@ -79,6 +79,16 @@ export const strangerCases: readonly DoctorCase[] = [
       'logger="endpointslice-controller" key="a/b" err="EndpointSlice informer cache is out of date"',
   },
   {
+    name: "a busy service whose writes are each retried once, 1.33",
+    first: undefined,
+    text: repeat(
+      24,
+      (index) =>
+        `I0807 14:${two(index)}:51.613700       2 endpoints_controller.go:348] "Error syncing endpoints, retrying" ` +
+        `logger="endpoints-controller" service="default/shop" err="endpoints informer cache is out of date, resource version ${900 + index} already processed for endpoints default/shop"`,
+    ),
+  },
+  {
     name: "conflicts of the slice controller after a rollout",
     first: undefined,
     text: `Events:
@@ -324,6 +334,27 @@ ${repeat(
   (index) =>
     `I0412 22:59:${two(index)}.914517       1 request.go:638] Throttling request took 249.4${index}ms, request: GET:https://10.3.0.1:443/api/v1/namespaces/shop/endpoints/svc-${index}`,
 )}`,
+  },
+  {
+    name: "more than a thousand addresses, 1.24",
+    first: "over-capacity",
+    text: `apiVersion: v1
+kind: Endpoints
+metadata:
+  name: workers
+  namespace: batch
+  annotations:
+    endpoints.kubernetes.io/over-capacity: truncated`,
+  },
+  {
+    name: "large lists that an API server reports as slow, 1.26",
+    first: undefined,
+    also: ["slow-requests"],
+    text: repeat(
+      5,
+      (index) =>
+        `I0901 10:00:0${index}.000000       1 trace.go:236] Trace[77${index}]: "List" accept:application/json,client:10.0.0.9,resource:pods,url:/api/v1/pods,verb:LIST (01-Sep-2023 10:00:00.000) (total time: 900ms):`,
+    ),
   },
   {
     name: "one client that asks for pages which do not exist",

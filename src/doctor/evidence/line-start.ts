@@ -11,13 +11,10 @@ export function isLineStart(text: string): boolean {
 /** No plain start needs more. */
 const plainStartMax = 24;
 
-const [zero, nine, space, quote, dash, slash, colon, dot] = [...'09 "-/:.'].map((one) =>
-  one.charCodeAt(0),
-);
-const brace = "{".charCodeAt(0);
-const equals = "=".charCodeAt(0);
-const letterT = "t".charCodeAt(0);
-const severityLetters = new Set([..."IWEF"].map((one) => one.charCodeAt(0)));
+const [zero, nine, space, quote] = [0x30, 0x39, 0x20, 0x22] as const;
+const [dash, slash, colon, dot] = [0x2d, 0x2f, 0x3a, 0x2e] as const;
+const [brace, equals, letterT] = [0x7b, 0x3d, 0x74] as const;
+const severityLetters = new Set(Buffer.from("IWEF"));
 
 /**
  * The common forms, known by their first bytes: klog, dates, JSON, logrus, syslog, and access logs that
@@ -61,5 +58,5 @@ function areDigits(bytes: Uint8Array, from: number, count: number): boolean {
 }
 
 function isDigit(code: number): boolean {
-  return code >= (zero ?? 0) && code <= (nine ?? 0);
+  return code >= zero && code <= nine;
 }

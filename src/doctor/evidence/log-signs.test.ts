@@ -83,7 +83,7 @@ test.each<[string, string, object | undefined]>([
     '2021/07/08 19:44:28 [error] 43#43: *5131 connect() failed (111: Connection refused) while connecting to upstream, client: 10.0.0.9, server: a, request: "GET / HTTP/1.1", upstream: "http://10.53.24.125:8080/", host: "a"',
     { name: "upstream-refused", subject: "10.53.24.125:8080" },
   ],
-  ["another line", `${header} Starting endpoint controller`, undefined],
+  ["another line", `${header} Starting attach detach controller`, undefined],
   [
     "a sentence about a message",
     "People see Resetting endpoints for master service sometimes",

@@ -128,7 +128,9 @@ function cacheBehind(): SignForm {
       const { message, values } = line;
       if (!`${message} ${values.get("err") ?? ""}`.includes(needle)) return undefined;
       const service = /for service "([^"]+)"/.exec(message)?.[1];
-      const subject = values.get("service") ?? values.get("key") ?? service;
+      const name = values.get("service") ?? values.get("key") ?? service ?? "";
+      const version = /resource version (\d+)/.exec(values.get("err") ?? message)?.[1];
+      const subject = version === undefined ? name : `${name} at version ${version}`;
       return signValues({ subject, detail: needle });
     },
   };

@@ -4,6 +4,7 @@
 import { logCause } from "../cause.ts";
 import { isPublishedSoon } from "../evidence/published-lag.ts";
 import { versionParts } from "../evidence/settings.ts";
+import type { SignGroup } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
 
 /** The guard against stale caches of 1.28 to 1.31 could get stuck (issue 127370); fixed from here on. */
@@ -18,6 +19,7 @@ export const staleCache = logCause({
   explains: ["broken-watches", "slow-requests", "dead-endpoints"],
   sign: "cache-behind",
   linesMin: 3,
+  isEnough: isStuck,
   text: (group) =>
     `${counted(group.count, "time")} a cache was behind (${group.topSubjects(1)[0] ?? ""} ${group.samples[0]?.detail ?? ""})`,
   conclude(group, { settings, journeys }) {
@@ -60,3 +62,18 @@ export const staleCache = logCause({
         };
   },
 });
+
+/** A busy service is retried once or twice after each write; then its cache has caught up. */
+const retriesMin = 5;
+
+/** Lines without a version are retries of one write only if they are this close together. */
+const denseMs = 2_000;
+
+function isStuck({ subjects, count, details, spanMs, mostOfOne }: SignGroup): boolean {
+  const isSameVersion = [...subjects].some(
+    ([subject, times]) => subject.includes(" at version ") && times >= retriesMin,
+  );
+  const hasVersions = [...subjects.keys()].some((subject) => subject.includes(" at version "));
+  const isDense = !hasVersions && mostOfOne >= retriesMin && spanMs <= denseMs * count;
+  return isSameVersion || isDense || details.has("Too large resource version");
+}

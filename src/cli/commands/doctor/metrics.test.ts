@@ -111,7 +111,10 @@ describe("metrics as evidence", () => {
           reads += 1;
           exchange.respond(200).end(Buffer.from(page(reads * 600, throttled)));
         }),
-      ...["--metrics", "http://127.0.0.1:10257/metrics", "--for", "30s"],
+      "--metrics",
+      "http://127.0.0.1:10257/metrics",
+      "--for",
+      "30s",
       ...json,
     );
     expect(found).toMatchObject({ code: 1, rules: ["client-throttling"] });
@@ -130,7 +133,10 @@ describe("metrics as evidence", () => {
           const text = page(asked.length * 1_200, throttled);
           exchange.respond(200).end(Buffer.from(JSON.stringify(vectorOf(text))));
         }),
-      ...["--metrics", "http://127.0.0.1:9090", "--for", "1m"],
+      "--metrics",
+      "http://127.0.0.1:9090",
+      "--for",
+      "1m",
       ...json,
     );
     expect(found).toMatchObject({ code: 1, rules: ["client-throttling"] });

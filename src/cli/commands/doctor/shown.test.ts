@@ -42,7 +42,6 @@ test.each(["text", "json", "markdown"])("an anonymous report has no names, as %s
   expect(open).toMatch(secretWords);
   expect(hidden).toContain("ghost-leader");
   expect(hidden).not.toMatch(secretWords);
-  if (form === "json") expect(JSON.parse(hidden)).toMatchObject({ version: 2 });
 });
 
 test("the same name is replaced alike", async () => {
