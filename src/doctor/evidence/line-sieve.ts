@@ -12,6 +12,7 @@ const lineBytesMax = 65_536;
 const jsonBytesMax = 4_194_304;
 
 const newline = 0x0a;
+const dash = 0x2d;
 const [quote, space, brace, zero, four, five, nine] = [
   0x22, 0x20, 0x7b, 0x30, 0x34, 0x35, 0x39,
 ] as const;
@@ -93,8 +94,10 @@ function isSilent(bytes: Buffer, from: number, to: number): boolean {
 
 /** `" 502 `: an access log whose lines begin with an address has it behind the request. */
 function hasErrorStatus(bytes: Buffer, from: number, to: number): boolean {
-  for (let at = bytes.indexOf(quote, from); at >= 0 && at < to; at = bytes.indexOf(quote, at + 1)) {
-    if (bytes[at + 1] !== space) continue;
+  // A line that begins with a date is of another log.
+  if (bytes[from + 4] === dash) return false;
+  for (let at = from; at < to; at += 1) {
+    if (bytes[at] !== quote || bytes[at + 1] !== space) continue;
     const status = bytes[at + 2];
     if ((status === four || status === five) && isDigit(bytes[at + 3])) return true;
   }
