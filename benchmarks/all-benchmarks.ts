@@ -20,6 +20,6 @@ export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
   journeys: journeysBenchmark,
   history: historyBenchmark,
   tenants: tenantsBenchmark,
-  page: pageBenchmark,
   doctor: doctorBenchmark,
+  page: pageBenchmark,
 };

@@ -41,6 +41,13 @@ export class UpProcess {
     return name === undefined ? undefined : join(tmpdir(), name);
   }
 
+  /** The address of its page, which is the first line; without a slash at the end. */
+  async pageUrl(): Promise<string> {
+    await this.says(/^Page: \S+\n/);
+    const [, url = ""] = /^Page: (\S+)\/\n/.exec(this.#output) ?? [];
+    return url;
+  }
+
   get #isOver(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }

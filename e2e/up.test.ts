@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { useOwnTemporaryFolder } from "./own-temporary-folder.ts";
+import { UpPageClient } from "./up-page-client.ts";
 import { processesOf, UpProcess } from "./up-process.ts";
 
 const hasNginx = existsSync("/usr/lib/nginx/modules/ngx_http_lua_module.so");
@@ -45,7 +46,7 @@ function failed({ checks }: Printed): readonly string[] {
 // All of it at the same time: a story waits more than it works.
 describe("the story", () => {
   const asked = {
-    whole: [],
+    whole: ["--page-port", "0"],
     withoutTruth: ["--once", "--json", "--no-incidents", "--follow-slices"],
     withoutProxies: ["--once", "--json", "--no-incidents", "--no-proxies"],
   };
@@ -62,6 +63,17 @@ describe("the story", () => {
     const all = [whole, withoutTruth, withoutProxies];
     await Promise.all(all.map((up) => up?.ended("SIGKILL")));
   });
+
+  it.skipIf(!hasNginx)(
+    "has a page from the first line on, where the story plays and an incident can be started",
+    async () => {
+      const page = new UpPageClient(await whole.pageUrl());
+      const { mode, story, can } = await page.state();
+      expect([mode, story?.act, can.incidents, can.whatif]).toEqual(["lab", 1, true, true]);
+      await page.startIncident("ghost-leader");
+    },
+    storyMs,
+  );
 
   it.skipIf(!hasNginx)(
     "does not hold without the truth rules",
@@ -97,6 +109,113 @@ describe("the story", () => {
       const broken = [...whole.output.matchAll(/^✗ .*$/gm)].map(([line]) => line);
       expect(broken).toEqual([]);
       expect(whole.output).toContain("\nAll checks passed.\n");
+    },
+    storyMs,
+  );
+
+  it.skipIf(!hasNginx)(
+    "shows on the page what it printed",
+    async () => {
+      const page = new UpPageClient(await whole.pageUrl());
+      const { story, requests, clusters, replicas, findings, notes } = await page.state();
+      expect([story?.act, story?.checks.map(({ holds }) => holds)]).toEqual([
+        5,
+        [true, true, true, true, true],
+      ]);
+      const [stock, lockstep] = requests.sides;
+      expect([stock?.side, lockstep?.side, lockstep?.lost]).toEqual(["stock", "lockstep", 0]);
+      expect(stock?.lost).toBeGreaterThan(0);
+      expect(clusters.map(({ name, state }) => [name, state])).toEqual([
+        ["alpha", "watching"],
+        ["beta", "watching"],
+        ["access", "watching"],
+      ]);
+      expect(replicas.filter(({ state }) => state !== "connected")).toEqual([]);
+      // The cause is fixed.
+      expect([findings, notes]).toEqual([0, []]);
+      const charts = new Set((await page.series()).map(({ chart }) => chart));
+      expect([...charts]).toEqual(
+        expect.arrayContaining([
+          "control-plane queue",
+          "control-plane waits",
+          "control-plane requests of the controller manager",
+          "control-plane heartbeats",
+          "control-plane no-op writes",
+          "requests",
+        ]),
+      );
+    },
+    storyMs,
+  );
+
+  it.skipIf(!hasNginx)(
+    "plays an incident in simulated time, names its cause and shows the fix",
+    async () => {
+      const page = new UpPageClient(await whole.pageUrl());
+      const named = await page.untilNamed("ghost-leader");
+      expect([named.isSimulated, named.finding?.rule]).toEqual([true, "ghost-leader"]);
+      await page.fixIncident("ghost-leader");
+      const fixed = await page.untilPhase("fixed");
+      expect(fixed.measures.filter(({ held }) => !held)).toEqual([]);
+      expect(fixed.charts.every(({ points }) => points.length > 0)).toBe(true);
+      await page.stopIncident("ghost-leader");
+      await page.untilPhase("ended");
+    },
+    storyMs,
+  );
+
+  it.skipIf(!hasNginx)(
+    "runs an incident in its clusters: stock loses requests, the cause is named, the fix works",
+    async () => {
+      const page = new UpPageClient(await whole.pageUrl());
+      await page.startIncident("throttled-controller");
+      const named = await page.untilNamed("throttled-controller");
+      expect([named.isSimulated, named.finding?.rule]).toEqual([false, "client-throttling"]);
+      expect(named.namedAfterMs).toBeGreaterThan(0);
+      // The removed pods refuse requests while stock still uses them.
+      const lossy = await page.untilRunning(({ requests }) =>
+        requests.some(({ side, lost }) => side === "stock" && lost > 0),
+      );
+      expect(lossy.charts.map(({ chart }) => chart)).toContain("control-plane queue");
+      await page.fixIncident("throttled-controller");
+      const fixed = await page.untilPhase("fixed");
+      expect(fixed.requests.find(({ side }) => side === "lockstep")?.lost).toBe(0);
+      expect(fixed.measures.filter(({ held }) => !held)).toEqual([]);
+      await page.stopIncident("throttled-controller");
+      await page.stopIncident("throttled-controller");
+      expect((await page.untilPhase("ended")).finding?.rule).toBe("client-throttling");
+    },
+    storyMs,
+  );
+
+  it.skipIf(!hasNginx)(
+    "answers a what-if question from a thread",
+    async () => {
+      const page = new UpPageClient(await whole.pageUrl());
+      const answer = await page.prediction({ services: 50 });
+      expect(answer.figures?.map(({ id }) => id)).toContain("drain");
+      expect(answer.flags).toContain("--kube-api-qps=");
+    },
+    storyMs,
+  );
+
+  it.skipIf(!hasNginx).each(["stock-1", "lockstep-1"])(
+    "recovers when the nginx of %s is killed, and the page says so",
+    async (replica) => {
+      const page = new UpPageClient(await whole.pageUrl());
+      const master = () => nginxMaster(`${whole.folder}/${replica}`);
+      const killed = master();
+      process.kill(killed ?? 0, "SIGKILL");
+      await page.untilState(({ notes }) =>
+        notes.some((note) => note.startsWith(`${replica} serves again. It did not for `)),
+      );
+      expect(master()).toBeGreaterThan(0);
+      expect(master()).not.toBe(killed);
+      const { replicas } = await page.state();
+      expect(replicas.find(({ name }) => name === replica)).toMatchObject({
+        state: "connected",
+        problem: null,
+      });
     },
     storyMs,
   );
@@ -141,6 +260,12 @@ describe("the story", () => {
     storyMs,
   );
 });
+
+/** Undefined when none runs with this folder. */
+function nginxMaster(folder: string): number | undefined {
+  const found = processesOf(`${folder} `).find((one) => one.includes("master process"));
+  return found === undefined ? undefined : Number(found.split(" ")[0]);
+}
 
 /** Two at a time. */
 const moments = [

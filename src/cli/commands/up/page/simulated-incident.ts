@@ -123,12 +123,13 @@ function requestsAt(
   stages: StageEnds,
   nowMs: number,
 ): readonly RequestCount[] {
-  const dead = measures.find(({ id }) => id === "requests-to-dead");
-  const isOver = nowMs >= Math.max(...stages.values());
+  const measured = (wanted: string) => measures.find(({ id }) => id === wanted);
   return series.flatMap(({ unit, side, stage = 1, points }): RequestCount[] => {
     if (unit !== "requests" || side === undefined) return [];
     const passed = pointsUntil(points, nowMs - offsetOf(stages, stage));
-    const sentToDead = isOver ? (dead?.[side] ?? null) : null;
+    // The measures are of all requests, and may include those of a stage without a series.
+    const isAll = measured("requests-sent")?.[side] === passed.length;
+    const sentToDead = isAll ? (measured("requests-to-dead")?.[side] ?? null) : null;
     return [{ side, requests: passed.length, lost: passed.at(-1)?.[1] ?? 0, sentToDead }];
   });
 }
