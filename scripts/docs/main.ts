@@ -5,11 +5,13 @@ import { measurements } from "./measured.ts";
 
 const usage = `Usage: npm run docs [-- NAME…]
        npm run docs -- --measure [NAME…]
+       npm run docs -- --pages
 
   Writes what is the same on every machine, from runs in virtual time:
     ${runs.map(({ name }) => name).join(", ")}
   With --measure what is measured on this one, which should be idle; each takes minutes:
     ${measurements.map(({ name }) => name).join(", ")}
+  With --pages pictures of the page, from a run of lockstep up in Chromium; it takes minutes.
 `;
 
 const args = process.argv.slice(2);
@@ -21,6 +23,9 @@ const isKnown =
 
 if (args.includes("--help")) {
   process.stdout.write(usage);
+} else if (args.length === 1 && args[0] === "--pages") {
+  const { takePictures } = await import("./page-pictures.ts");
+  await takePictures((line) => process.stderr.write(`${line}\n`));
 } else if (!isKnown) {
   process.stderr.write(usage);
   process.exitCode = 2;

@@ -55,7 +55,7 @@ export type RecorderEnvironment = Pick<
 const scrapeEveryMs = 15_000;
 const scrapeDeadlineMs = 10_000;
 
-/** The folder of facts that only the lab knows; no operator has them. */
+/** Facts that only the lab knows; no operator has them. */
 export const truthFolder = "truth";
 
 const recordingPath = "recording/recording.jsonl";

@@ -54,8 +54,8 @@ function aligned(series: readonly Series[]): uPlot.AlignedData {
   return [times.map((at) => at / 1000), ...columns] as uPlot.AlignedData;
 }
 
-function isOfLags(series: readonly Series[]): boolean {
-  return series.length > 0 && series.every(({ hop }) => hop !== null);
+export function isOfLags(series: readonly Series[]): boolean {
+  return series.length > 0 && series.every(({ hop, unit }) => hop !== null && unit === "ms");
 }
 
 function timeText(series: readonly Series[]): (ms: number) => string {
@@ -136,11 +136,11 @@ function optionsOf(
   };
 }
 
-/** Short enough for the gutter: 100 s rather than 1 min 40 s. */
+/** Short enough for the gutter: 100 s rather than 1 min 40 s, but 10 min. */
 function axisText(value: number | null, unit: Series["unit"]): string {
   if (value === null) return "";
-  const isInSeconds = unit === "ms" && value >= 1_000 && value < 120_000;
-  return isInSeconds ? `${value / 1_000} s` : figure(value, unit);
+  const isInSeconds = unit === "ms" && value >= 1_000 && value % 60_000 !== 0;
+  return isInSeconds ? `${(value / 1_000).toLocaleString("en-US")} s` : figure(value, unit);
 }
 
 /** Whole decades around the points, three at least. */

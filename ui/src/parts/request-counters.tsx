@@ -20,7 +20,7 @@ export function RequestCounters({
       <h2>
         {title}{" "}
         <em>
-          {isSame && sent[0] !== undefined && `of ${count(sent[0])} sent to each side`}
+          {isSame && sent[0] !== undefined && `of ${count(sent[0])} sent to each side, `}
           {children}
         </em>
       </h2>

@@ -5,7 +5,7 @@ import type { Series, State } from "../../../src/server/api.ts";
 import { clockTime, counted } from "../format.ts";
 import { journeyPath, kindsOf, type PathSegment, pathText } from "../journey-path.ts";
 import { useNow } from "../now.ts";
-import { Chart, gutterPx, rightPx } from "../parts/chart.tsx";
+import { Chart, gutterPx, isOfLags, rightPx } from "../parts/chart.tsx";
 import { journeyHref } from "../parts/journey-table.tsx";
 import { Notice, Waiting } from "../parts/notice.tsx";
 import { useSeries } from "../series.ts";
@@ -32,7 +32,9 @@ export function ControlPlaneView({
   const now = useNow(1_000);
   const { answer, error } = useSeries();
   if (answer === undefined) return <Waiting what="the charts" error={error} />;
-  const from = now - minutes * minuteMs;
+  // Before the start there is nothing to show.
+  const from = Math.max(now - minutes * minuteMs, Math.min(state.startedAt, now - minuteMs));
+  const charts = chartsOf(answer.series);
   return (
     <div className="stack">
       <section className="panel" aria-label="Changes and charts">
@@ -57,11 +59,13 @@ export function ControlPlaneView({
         </h2>
         <div className="aligned-charts">
           <JourneyStrip known={known} state={state} from={from} to={now} />
-          {chartsOf(answer.series).map(({ id, title, series }) => (
-            <div key={id} data-chart={id}>
-              <Chart title={title} series={series} from={from} to={now} group="control-plane" />
-            </div>
-          ))}
+          {[...charts.filter(showsLags), ...charts.filter((one) => !showsLags(one))].map(
+            ({ id, title, series }) => (
+              <div key={id} data-chart={id}>
+                <Chart title={title} series={series} from={from} to={now} group="control-plane" />
+              </div>
+            ),
+          )}
         </div>
       </section>
       {answer.series.length === 0 && (
@@ -87,6 +91,11 @@ interface ChartOfSeries {
   readonly id: string;
   readonly title: string;
   readonly series: readonly Series[];
+}
+
+/** They come first, below the changes that they measure. */
+function showsLags({ series }: ChartOfSeries): boolean {
+  return isOfLags(series);
 }
 
 const directions = { leave: " of removals", join: " of additions" };

@@ -53,14 +53,12 @@ export function DoctorView({
             {value.findings.length === 0 ? "No finding" : counted(value.findings.length, "finding")}
           </strong>{" "}
           <span className="dim">
-            {value.examinedAt === null ? (
-              "not examined yet"
-            ) : (
+            {value.examinedAt !== null && (
               <>
-                examined <Ago at={value.examinedAt} />
+                examined <Ago at={value.examinedAt} />.{" "}
               </>
             )}
-            {value.detail !== null && `; ${value.detail}`}
+            {value.detail ?? (value.examinedAt === null ? "The cluster was not examined yet." : "")}
           </span>
         </p>
         <span className="spring" />
@@ -96,7 +94,7 @@ export function DoctorView({
         <Sentences
           title="Not examined"
           texts={value.notExamined}
-          empty="Everything was examined."
+          empty={value.examinedAt === null ? "Examine now to see it." : "Everything was examined."}
         />
       </div>
     </div>

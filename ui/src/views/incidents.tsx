@@ -149,7 +149,7 @@ function RunningPanel({
       </section>
       <div className="two">
         {requests.length > 0 && (
-          <RequestCounters sides={requests}>, in this incident</RequestCounters>
+          <RequestCounters sides={requests}>in this incident</RequestCounters>
         )}
         <Measures running={running} />
       </div>

@@ -94,7 +94,7 @@ function ChangesPanel({ known, state }: { readonly known: Known; readonly state:
 function RequestsPanel({ state }: { readonly state: State }) {
   const { sides, since } = state.requests;
   if (sides.length > 0) {
-    return <RequestCounters sides={sides}>, since {clockTime(since)}</RequestCounters>;
+    return <RequestCounters sides={sides}>since {clockTime(since)}</RequestCounters>;
   }
   return (
     <section className="panel requests" aria-label="Requests lost">

@@ -193,7 +193,10 @@ const stateMarks: Readonly<Record<NonNullable<TruthRow["state"]>, Cell["mark"]>>
   out: "out",
 };
 
-/** Replicas of one kind share a column, as three marks; every other source has its own. */
+/**
+ * Replicas of one kind share a column, as three marks. Pod watches of several clusters share one, and so
+ * do their slices: an endpoint is in one cluster.
+ */
 interface Column {
   readonly label: string;
   readonly kind: Witness["kind"];
@@ -204,9 +207,8 @@ interface Column {
 function columnsOf(witnesses: readonly Witness[]): readonly Column[] {
   const columns: Column[] = [];
   for (const [place, { kind, label, isStock }] of witnesses.entries()) {
-    const group =
-      kind === "replica" ? (isStock ? "stock (model)" : label.replace(/-?\d+$/, "")) : label;
-    const last = columns.findIndex((one) => kind === "replica" && one.label === group);
+    const group = groupOf({ kind, label, isStock });
+    const last = columns.findIndex((one) => one.kind === kind && one.label === group);
     const before = columns[last];
     if (before === undefined) columns.push({ label: group, kind, places: [place], names: [label] });
     else {
@@ -218,6 +220,19 @@ function columnsOf(witnesses: readonly Witness[]): readonly Column[] {
     }
   }
   return columns;
+}
+
+function groupOf({ kind, label, isStock }: Pick<Witness, "kind" | "label" | "isStock">): string {
+  if (kind === "pod" || kind === "published") return kind;
+  if (kind !== "replica") return label;
+  return isStock ? "stock (model)" : label.replace(/-?\d+$/, "");
+}
+
+/** Of a column of several clusters, the cell of the endpoint's own. */
+function cellsOf({ kind, places }: Column, { cells }: TruthRow): readonly Cell[] {
+  const own = places.flatMap((place) => cells[place] ?? []);
+  if (kind === "replica" || own.length <= 1) return own;
+  return [own.find(({ mark }) => mark !== "unknown") ?? own[0]].flatMap((cell) => cell ?? []);
 }
 
 function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: number }) {
@@ -235,7 +250,12 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
           {rows.some(({ state }) => state !== null)
             ? `${served} of ${counted(rows.length, "endpoint")} get requests`
             : counted(rows.length, "endpoint")}
-          {follows !== null && `; Lockstep follows ${follows.mode}: ${follows.reason}`}
+          {follows !== null && (
+            <span title={follows.reason}>
+              ; Lockstep follows {follows.mode}
+              {follows.mode === "slices" && `: ${follows.reason}`}
+            </span>
+          )}
         </em>
         <span className="spring" />
         {disputed > 0 && (
@@ -266,7 +286,7 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
                 {columns.map(({ label, names, kind }) => (
                   <th key={`${kind} ${label}`} scope="col" title={names.join(", ")}>
                     {label}
-                    {names.length > 1 && ` ×${names.length}`}
+                    {kind === "replica" && names.length > 1 && ` ×${names.length}`}
                   </th>
                 ))}
                 <th scope="col">why</th>
@@ -302,7 +322,7 @@ function TruthRowView({
   readonly columns: readonly Column[];
   readonly now: number;
 }) {
-  const { address, port, cluster, podName, state, reason, isDisputed, cells } = row;
+  const { address, port, cluster, podName, state, reason, isDisputed } = row;
   return (
     <tr className={isDisputed ? "disputed" : ""} data-endpoint={`${address}:${port}`}>
       <th scope="row">
@@ -317,17 +337,16 @@ function TruthRowView({
       </td>
       {columns.map((column) => (
         <td key={`${column.kind} ${column.label}`}>
-          <Cells
-            cells={column.places.flatMap((place) => cells[place] ?? [])}
-            column={column}
-            row={row}
-            now={now}
-          />
+          <Cells cells={cellsOf(column, row)} column={column} row={row} now={now} />
         </td>
       ))}
-      <td className="why">{reason}</td>
+      <td className="why">{sentence(reason)}</td>
     </tr>
   );
+}
+
+function sentence(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 function Cells({
@@ -348,7 +367,8 @@ function Cells({
   const title = cells
     .map((cell, place) => {
       const since = cell.since === null ? "" : ` since ${absolute(cell.since)}`;
-      return `${column.names[place] ?? ""}: ${cell.text}${since}`;
+      const name = cells.length === 1 ? column.label : (column.names[place] ?? "");
+      return `${name}: ${cell.text}${since}`;
     })
     .join("\n");
   return (

@@ -1,0 +1,95 @@
+// `lockstep serve` on clusters that it did not start, in a real browser: every view, the figures of the
+// API, and a cluster that goes away while the page is open.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { kubeconfigAccess } from "../../src/kube/credentials/credentials-kubeconfig.ts";
+import { createShop, releaseShop } from "../../src/lab/shop.ts";
+import type { State } from "../../src/server/api.ts";
+import { desktop, type OpenPage, openPage, startBrowser } from "../../tests/page/browser.ts";
+import { accessProblems, expectSameFigures, views } from "../../tests/page/page-judge.ts";
+import { type LabProcess, startLabProcess, stopAllLabs } from "../lab-process.ts";
+
+/** A release in real time, on a busy machine. */
+const patienceMs = 300_000;
+
+let browser: Browser;
+let lab: LabProcess;
+let client: HttpKubeClient;
+let serve: ChildProcess;
+let url = "";
+let opened: OpenPage;
+
+beforeAll(async () => {
+  browser = await startBrowser();
+  lab = await startLabProcess("--clusters", "2");
+  const environment = nodeEnvironment({ log: { level: "error" } });
+  const { kubeconfig: path } = lab;
+  const [cluster] = await kubeconfigAccess({ ...environment, path, contexts: ["lab-1"] });
+  if (cluster === undefined) throw new Error("the lab has no context lab-1");
+  client = new HttpKubeClient({ ...environment, cluster, userAgent: "e2e" });
+  await createShop(client, { strategy: { rollingUpdate: { maxSurge: "100%" } } });
+  const args = ["serve", "--kubeconfig", path, "--all-contexts", "--listen", "127.0.0.1:0"];
+  serve = spawn(process.execPath, ["bin/lockstep.mjs", ...args], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  if (serve.stdout === null) throw new Error("no output");
+  for await (const line of createInterface({ input: serve.stdout })) {
+    url = /http:\/\/\S+/.exec(line)?.[0] ?? "";
+    if (url !== "") break;
+  }
+  opened = await openPage(browser, url, desktop);
+  opened.page.setDefaultTimeout(patienceMs);
+}, patienceMs);
+
+afterAll(async () => {
+  await browser.close();
+  serve.kill("SIGINT");
+  if (serve.exitCode === null) await once(serve, "exit");
+  await stopAllLabs();
+});
+
+it(
+  "shows a release, with the figures of the API",
+  async () => {
+    const { page } = opened;
+    await page.locator("[data-cluster='lab-1'] .health.good").waitFor();
+    await releaseShop(client, "first");
+    await page.locator("tr[data-journey] .segment.published").first().waitFor();
+    await page.getByText("none in flight").waitFor();
+    await expectSameFigures(page, async () => {
+      return (await (await fetch(`${url}api/v1/state`)).json()) as State;
+    });
+  },
+  patienceMs,
+);
+
+const own = views.filter(([name]) => name !== "incidents" && name !== "what-if");
+
+it.each([...own, ["services/default/shop", ".truth"] as const])(
+  "fills the view %s",
+  async (view, filled) => {
+    const { page } = opened;
+    await page.goto(`${url}#/${view}`);
+    await page.locator(filled).first().waitFor();
+    expect(await accessProblems(page)).toEqual([]);
+    expect(await page.getByRole("navigation").getByText("Incidents").count()).toBe(0);
+  },
+  patienceMs,
+);
+
+it(
+  "says which cluster cannot be reached, and stays",
+  async () => {
+    const { page, problems } = opened;
+    await page.goto(`${url}#/now`);
+    await lab.stop();
+    await page.locator("[data-cluster='lab-1'] .health:not(.good)").waitFor();
+    expect(problems).toEqual([]);
+  },
+  patienceMs,
+);
