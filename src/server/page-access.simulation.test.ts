@@ -30,9 +30,9 @@ test("an address that is not loopback needs a token", () => {
 test("without the token nothing is answered but health, and with it everything is", () =>
   onPageStage({ token }, async ({ page }) => {
     for (const path of ["/", "/api/v1/state", "/api/v1/events", "/api/v1/none", "/assets/x.js"]) {
-      expect(await page().problem("GET", path), path).toMatch(/^401 A token is needed/);
+      expect(await page().problem("GET", path), `${path}`).toMatch(/^401 A token is needed/);
       const wrong = page({ authorization: `Bearer ${token}x` });
-      expect(await wrong.problem("GET", path), path).toMatch(/^401 /);
+      expect(await wrong.problem("GET", path), `${path}`).toMatch(/^401 /);
     }
     expect((await page().send("GET", "/healthz")).status).toBe(200);
     expect((await page().send("GET", `/?token=${token}x`)).status).toBe(401);
@@ -50,7 +50,7 @@ test("without the token nothing is answered but health, and with it everything i
 test("a foreign name leads to nothing, on loopback too", () =>
   onPageStage({ hostNames: ["lockstep.example"] }, async ({ page }) => {
     for (const host of ["evil.example", "127.0.0.1.evil.example", "evil.example:7070"]) {
-      expect(await page({ host }).problem("GET", "/api/v1/state"), host).toMatch(/^421 /);
+      expect(await page({ host }).problem("GET", "/api/v1/state"), `${host}`).toMatch(/^421 /);
     }
     for (const host of ["localhost:7070", "127.0.0.1", "[::1]:7070", "LOCKSTEP.example.:7070"]) {
       await page({ host }).get("/api/v1/state");
@@ -93,9 +93,9 @@ test("every answer forbids foreign content, and answers of the API are not kept"
       ),
     );
     for (const { path, headers } of answers) {
-      expect(headers["content-security-policy"], path).toMatch(/^default-src 'self'; /);
-      expect(headers["content-security-policy"], path).not.toMatch(/unsafe|\*|http/);
-      expect(headers["x-content-type-options"], path).toBe("nosniff");
+      expect(headers["content-security-policy"], `${path}`).toMatch(/^default-src 'self'; /);
+      expect(headers["content-security-policy"], `${path}`).not.toMatch(/unsafe|\*|http/);
+      expect(headers["x-content-type-options"], `${path}`).toBe("nosniff");
     }
     const kept = answers.map(({ path, status, headers }) => {
       return `${path} ${status} ${headers["cache-control"]}`;
@@ -129,7 +129,7 @@ test("no path reaches a file outside of the page", () =>
     ];
     for (const path of paths) {
       const { status, text } = await client.send("GET", path);
-      expect(`${status} ${text}`, path).not.toContain("secret\n");
-      expect(status, path).toBe(404);
+      expect(`${status} ${text}`, `${path}`).not.toContain("secret\n");
+      expect(status, `${path}`).toBe(404);
     }
   }));

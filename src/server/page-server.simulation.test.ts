@@ -33,8 +33,10 @@ test("the figures of the state are those of lockstep watch over the same events"
           expect([hop, direction, sum]).toEqual([hop, direction, figures?.count ?? 0]);
           const longest = Math.max(...rows.map(({ maxMs }) => maxMs ?? 0));
           expect(longest).toBe(figures?.maxMs ?? 0);
-          const [row] = rows;
-          if (rows.length === 1) expect(row?.p50Ms).toBe(figures?.quantileMs(0.5));
+          // Only `routed` has a row for each kind.
+          const medians = hop === "routed" ? [] : rows.map(({ p50Ms }) => p50Ms);
+          const wanted = hop === "routed" ? [] : [figures?.quantileMs(0.5)];
+          expect(medians).toEqual(wanted);
         }
       }
       expect(new Set(state.lags.map(({ kind }) => kind))).toEqual(
@@ -178,7 +180,7 @@ test("whatever is asked, the answer is a sentence or fits its schema, and the se
       if (target.startsWith("/api/v1/events")) continue;
       const { status, text: answer } = await client.send("GET", target.replaceAll(/[{}]/g, "x"));
       if (status === 200) continue;
-      expect(status, target).toBeLessThan(500);
+      expect(status, `${target}`).toBeLessThan(500);
       expectFit(Problem, JSON.parse(answer));
     }
     await client.get("/api/v1/state");

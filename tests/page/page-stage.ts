@@ -15,9 +15,9 @@ export interface PageStage {
   readonly server: PageServer;
   readonly client: PageClient;
   /** A page of another machine, with headers of its own. */
-  page(headers?: Readonly<Record<string, string>>): PageClient;
+  readonly page: (headers?: Readonly<Record<string, string>>) => PageClient;
   /** Every event of a change, as an observer reports it; it begins now. */
-  happen(fields: ChangeFields): Journey;
+  readonly happen: (fields: ChangeFields) => Journey;
   readonly events: readonly JourneyEvent[];
 }
 

@@ -153,9 +153,8 @@ test("a recording is read by the same replay, from the page and with --replay", 
     let recorded = new Uint8Array();
     await lockstepServe(world, flags, async ({ client }) => {
       const terminal = new RecordedTerminal();
-      const watching = runProgram({ environment, terminal, stop: stop.signal }, "0.0.0", [
-        ...["watch", "--kubeconfig", "/kubeconfig", "--record", "/recorded.jsonl", "--json"],
-      ]);
+      const line = ["watch", "--kubeconfig", "/kubeconfig", "--record", "/recorded.jsonl", "--json"];
+      const watching = runProgram({ environment, terminal, stop: stop.signal }, "0.0.0", line);
       await changePods(world);
       stop.abort(new Error("enough"));
       await watching;

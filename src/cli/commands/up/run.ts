@@ -3,6 +3,8 @@
 
 import { webcrypto } from "node:crypto";
 import type { Environment } from "../../../environment/environment.ts";
+import type { IncidentResult } from "../../../lab/incidents/incident.ts";
+import type { StageProgress } from "../../../lab/incidents/stage.ts";
 import { throttledController } from "../../../lab/incidents/throttled-controller/play.ts";
 import { kubeconfig } from "../../../lab/kubeconfig.ts";
 import { shopHost } from "../../../lab/shop.ts";
@@ -89,23 +91,21 @@ async function showIncident(
   const worker = new LabWorker();
   const { name } = throttledController;
   const job = { name, fix: false, seed: 1, size: "full", releaseOnly: true } as const;
-  const { result } = await worker
-    .run(
-      { type: "incident", ...job, examine: false },
-      {
-        signal: stop,
-        onProgress: ({ step, stageMs }) => {
-          narrator.counters({
-            seconds: stageMs / 1000,
-            isVirtual: true,
-            stock: undefined,
-            lockstep: undefined,
-            waiting: `${name}: ${step}`,
-          });
-        },
-      },
-    )
-    .finally(() => worker.stop());
+  const onProgress = ({ step, stageMs }: StageProgress): void =>
+    narrator.counters({
+      seconds: stageMs / 1000,
+      isVirtual: true,
+      stock: undefined,
+      lockstep: undefined,
+      waiting: `${name}: ${step}`,
+    });
+  let result: IncidentResult;
+  try {
+    const played = { type: "incident", ...job, examine: false } as const;
+    ({ result } = await worker.run(played, { signal: stop, onProgress }));
+  } finally {
+    await worker.stop();
+  }
   const options = { width: widthMin, paint: paintFor(terminal) };
   const lines = [...summaryHead(options, "simulated time"), ...summaryLines(result, options)];
   for (const line of lines) narrator.text(line);

@@ -65,7 +65,7 @@ export type ClusterName = (typeof clusterNames)[number];
 export const verbosity = { v: 4 } as const;
 
 /** As in the incident report: default limits. */
-export const throttledFlags = verbosity;
+export const throttledFlags = { ...verbosity };
 
 /**
  * The first Endpoints are written without the limit, so that the demonstration starts with a

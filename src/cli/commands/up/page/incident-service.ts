@@ -6,7 +6,7 @@ import type { IncidentAction, Incidents, State } from "../../../../server/api.ts
 import { PageProblem } from "../../../../server/page-source.ts";
 import { IncidentReport } from "./incident-report.ts";
 
-/** What an incident gets to run. */
+/** The input of one run of an incident. */
 export interface IncidentRun {
   readonly name: string;
   readonly report: IncidentReport;

@@ -1,5 +1,5 @@
-// What-if on the page: the inputs with their ranges, a question as the lab takes it, and a prediction as
-// the page shows it, with the sentences of `lockstep whatif`. Pure.
+// The what-if part of the page: the inputs with their ranges, a question as the lab takes it, and a
+// prediction as the page shows it, with the sentences of `lockstep whatif`. Pure.
 import { durationText } from "../../../../environment/duration-text.ts";
 import { verbs } from "../../../../lab/probe/request-counters.ts";
 import { profileNames } from "../../../../lab/versions/profiles.ts";
