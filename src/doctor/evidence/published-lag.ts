@@ -28,6 +28,15 @@ export function publishedLag(
   return { direction, count: lags.length, pending: pending.length, medianMs, maxMs };
 }
 
+/** Quiet controllers publish within milliseconds, and try again within seconds. */
+const soonMs = 5_000;
+
+/** Changes were observed, and none of them waited for long. */
+export function isPublishedSoon(evidence: JourneyEvidence): boolean {
+  const lags = (["join", "leave"] as const).flatMap((one) => publishedLag(evidence, one) ?? []);
+  return lags.length > 0 && lags.every(({ maxMs }) => maxMs < soonMs);
+}
+
 function isUnpublished({ hops, outcome }: Journey): boolean {
   return (
     outcome === "pending" &&

@@ -15,6 +15,8 @@ export interface ChangesWatchOptions
   readonly client: KubeClient;
   /** How evidence names it. */
   readonly source: string;
+  /** The lines of a recording are wanted, which costs a text of each object. */
+  readonly isRecorded: boolean;
 }
 
 export class ChangesWatch {
@@ -38,7 +40,7 @@ export class ChangesWatch {
       accessClusters: [],
       // Nodes only explain causes, and the samples have their heartbeats.
       nodes: false,
-      tap: this.#tape,
+      ...(options.isRecorded && { tap: this.#tape }),
       onEvent: this.#collector.onEvent,
     });
   }

@@ -183,7 +183,8 @@ async function observe(
 ): Promise<void> {
   const { reader, gathered } = options;
   const source = gathered.recordingSource;
-  const changes = new ChangesWatch({ ...options, client: reader.client, source });
+  const { isSaved: isRecorded } = gathered;
+  const changes = new ChangesWatch({ ...options, client: reader.client, source, isRecorded });
   changes.start();
   try {
     await sampleFor(options, sampler, async () => {

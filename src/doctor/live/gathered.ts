@@ -66,6 +66,10 @@ export class Gathered {
     if (save !== undefined && lines.length > 0) await save(recordingPath, `${lines.join("\n")}\n`);
   }
 
+  get isSaved(): boolean {
+    return this.#options.save !== undefined;
+  }
+
   /** How evidence names the recording. */
   get recordingSource(): string {
     return this.#sourceOf(recordingPath);

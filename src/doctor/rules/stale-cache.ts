@@ -2,6 +2,7 @@
 // that it has replaced, or the API server that it asks is behind another one.
 
 import { logCause } from "../cause.ts";
+import { isPublishedSoon } from "../evidence/published-lag.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { counted } from "../report/counted.ts";
 
@@ -19,7 +20,7 @@ export const staleCache = logCause({
   linesMin: 3,
   text: (group) =>
     `${counted(group.count, "time")} a cache was behind (${group.topSubjects(1)[0] ?? ""} ${group.samples[0]?.detail ?? ""})`,
-  conclude(group, { settings }) {
+  conclude(group, { settings, journeys }) {
     const isServer = group.samples.some(({ detail }) => /resource version/i.test(detail));
     const version = settings.version?.value;
     const { minor, patch } = versionParts(version ?? "0.0");
@@ -41,7 +42,8 @@ export const staleCache = logCause({
           },
         }
       : {
-          severity: "warning",
+          // During a rollout the controller is behind its own writes for moments, and tries again.
+          severity: journeys !== undefined && isPublishedSoon(journeys) ? "info" : "warning",
           cause:
             "The endpoint controller works with a cache that is behind its own writes, so it does not " +
             "publish changes of the service.",

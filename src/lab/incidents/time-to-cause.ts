@@ -17,7 +17,7 @@ const forMs = 60_000;
 const maxQps = 10;
 
 /** Then it is not going to find it. */
-const triesMax = 30;
+const triesMax = 5;
 
 type ExaminedStage = Pick<Stage, "environmentOf" | "now">;
 
