@@ -18,7 +18,7 @@ function known(events: readonly PageEvent[]) {
     if (event !== "reset" && event !== "journeys") continue;
     for (const one of (data as Reset | JourneyBatch).journeys) journeys.set(one.id, one);
   }
-  return { journeys: [...journeys].sort(), changes: state?.changes };
+  return { journeys: Object.fromEntries(journeys), changes: state?.changes };
 }
 
 /** Changes for some seconds, two hops each. */

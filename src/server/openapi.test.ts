@@ -15,9 +15,9 @@ test("docs/page.md has every path with its meaning, and no other", () => {
 
 test("docs/page.md names every filter of the list of journeys", () => {
   const [, sentence = ""] = /`GET \/api\/v1\/journeys` takes (.*?)\. Unknown/s.exec(text) ?? [];
-  const names = [...sentence.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+  const names = [...sentence.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name);
   const filters = Object.keys(JourneyFilter.properties);
-  expect(names.filter((name) => name !== "next").sort()).toEqual(filters.sort());
+  expect(new Set(names.filter((name) => name !== "next"))).toEqual(new Set(filters));
 });
 
 test("every schema of the document is plain JSON", () => {

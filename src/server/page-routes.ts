@@ -20,7 +20,7 @@ import {
   WhatIfInputs,
   WhatIfQuestion,
 } from "./api.ts";
-import { type Filter, JourneyFilter, journeyPage } from "./journey-query.ts";
+import { JourneyFilter, journeyPage } from "./journey-query.ts";
 import type { PageModel } from "./page-model.ts";
 import { type PageDoctor, type PageLab, PageProblem, type PageSource } from "./page-source.ts";
 import { truthTable } from "./truth-table.ts";
@@ -209,7 +209,7 @@ function doctorOf({ doctor }: PageParts): PageDoctor {
 function journeys({ model, source, history }: PageParts, { query }: Asked): Journeys {
   const all = model.answers([...model.journeys.over, ...model.journeys.pending]);
   const asked = { journeys: all, history, nowMs: source.clock.wallMs() };
-  const page = journeyPage(query as Filter, asked);
+  const page = journeyPage(query, asked);
   if (page !== undefined) return page;
   throw new PageProblem(400, "before must be the next of an earlier answer.");
 }

@@ -100,7 +100,7 @@ export class PageClient {
     options: Parameters<PageClient["send"]>[2] = {},
   ): Promise<unknown> {
     const { status, headers, text } = await this.send(method, path, options);
-    expect(`${status} ${headers["content-type"]}`, text).toBe("200 application/json");
+    expect(`${status} ${headers["content-type"]}`, `${text}`).toBe("200 application/json");
     const [plain = ""] = path.split("?");
     const route = routes.find((one) => one.method === method && pathNames(one.path, plain));
     const value: unknown = JSON.parse(text);
@@ -161,7 +161,7 @@ export class PageEvents {
         /^id: (.*)\nevent: (.*)\ndata: (.*)$/.exec(block) ?? [];
       const value: unknown = JSON.parse(data);
       const schema = eventSchemas[event];
-      expect(schema, event).toBeDefined();
+      expect(schema, `${event}`).toBeDefined();
       if (schema !== undefined) expectFit(schema, value);
       this.all.push({ id, event, data: value });
     }
@@ -172,5 +172,5 @@ export function expectFit(schema: TSchema, value: unknown): void {
   const checker = checkers.get(schema) ?? Compile(schema);
   checkers.set(schema, checker);
   if (checker.Check(value)) return;
-  expect([...checker.Errors(value)].slice(0, 3), JSON.stringify(value)).toEqual([]);
+  expect([...checker.Errors(value)].slice(0, 3), `${JSON.stringify(value)}`).toEqual([]);
 }

@@ -153,7 +153,14 @@ test("a recording is read by the same replay, from the page and with --replay", 
     let recorded = new Uint8Array();
     await lockstepServe(world, flags, async ({ client }) => {
       const terminal = new RecordedTerminal();
-      const line = ["watch", "--kubeconfig", "/kubeconfig", "--record", "/recorded.jsonl", "--json"];
+      const line = [
+        "watch",
+        "--kubeconfig",
+        "/kubeconfig",
+        "--record",
+        "/recorded.jsonl",
+        "--json",
+      ];
       const watching = runProgram({ environment, terminal, stop: stop.signal }, "0.0.0", line);
       await changePods(world);
       stop.abort(new Error("enough"));
