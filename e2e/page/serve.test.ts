@@ -59,7 +59,9 @@ it(
     const { page } = opened;
     await page.locator("[data-cluster='lab-1'] .health.good").waitFor();
     await releaseShop(client, "first");
-    await page.locator("tr[data-journey] .segment.published").first().waitFor();
+    // A horizontal line has no height, which counts as hidden.
+    const published = page.locator("tr[data-journey] .segment.published").first();
+    await published.waitFor({ state: "attached" });
     await page.getByText("none in flight").waitFor();
     await expectSameFigures(page, async () => {
       return (await (await fetch(`${url}api/v1/state`)).json()) as State;
