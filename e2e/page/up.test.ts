@@ -2,9 +2,8 @@
 // from its start to the named cause and the fix, on real proxies with real traffic.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { State } from "../../src/server/api.ts";
 import { desktop, type OpenPage, openPage, startBrowser } from "../../tests/page/browser.ts";
-import { accessProblems, expectSameFigures } from "../../tests/page/page-judge.ts";
+import { accessProblems, figuresOfBoth } from "../../tests/page/page-judge.ts";
 import { UpProcess } from "../up-process.ts";
 
 /** A story and an incident in real time, on a busy machine. */
@@ -48,9 +47,8 @@ it(
 it(
   "shows the figures of the API",
   async () => {
-    await expectSameFigures(opened.page, async () => {
-      return (await (await fetch(`${url}api/v1/state`)).json()) as State;
-    });
+    const { shown, answered } = await figuresOfBoth(opened.page, url);
+    expect(shown).toBe(answered);
   },
   patienceMs,
 );
@@ -61,7 +59,8 @@ it(
     const { page } = opened;
     await page.goto(`${url}#/services/default/shop`);
     await page.locator("tr[data-endpoint] .chosen").first().waitFor();
-    await page.getByText("Lockstep follows pods").waitFor();
+    const head = page.locator("section[aria-label='Endpoints by source'] h2");
+    expect(await head.textContent()).toContain("Lockstep follows pods");
   },
   patienceMs,
 );
