@@ -12,7 +12,9 @@ import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { kubeconfigAccess } from "../src/kube/credentials/credentials-kubeconfig.ts";
 import { isRecord, listAt, recordAt } from "../src/kube/kinds/fields.ts";
 import { createShop, releaseShop, shopReplicas } from "../src/lab/shop.ts";
+import type { Journeys, State, TruthTable } from "../src/server/api.ts";
 import type { JourneyRecord } from "../src/timeline/journey-record.ts";
+import { PageClient } from "../tests/page/page-client.ts";
 import { type LabProcess, startLabProcess, stopAllLabs } from "./lab-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "lockstep-e2e-watch-"));
@@ -38,14 +40,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The output of a running watch. */
-class WatchProcess {
+/** The output of a running command. */
+class LockstepProcess {
   readonly child: ChildProcess;
   output = "";
   errorOutput = "";
 
-  constructor(...args: readonly string[]) {
-    const line = ["bin/lockstep.mjs", "watch", "--kubeconfig", lab.kubeconfig, ...args];
+  constructor(command: "watch" | "serve", ...args: readonly string[]) {
+    const line = ["bin/lockstep.mjs", command, "--kubeconfig", lab.kubeconfig, ...args];
     this.child = spawn(process.execPath, line, { stdio: ["ignore", "pipe", "pipe"] });
     running.add(this.child);
     this.child.stdout?.on("data", (chunk: Buffer) => {
@@ -56,7 +58,7 @@ class WatchProcess {
     });
   }
 
-  async until(isSeen: (watch: WatchProcess) => boolean): Promise<void> {
+  async until(isSeen: (process: LockstepProcess) => boolean): Promise<void> {
     while (!isSeen(this)) {
       if (this.child.exitCode !== null) throw new Error(`it has ended:\n${this.errorOutput}`);
       await soon();
@@ -83,7 +85,7 @@ it("shows every pod that joins and leaves in a release, once, and ends with a su
   const history = join(folder, "history.db");
   const contexts = ["--context", "lab-1", "--context", "lab-2"];
   const more = ["--history", history, "--metrics-port", "0"];
-  const watch = new WatchProcess("--json", ...contexts, ...more);
+  const watch = new LockstepProcess("watch", "--json", ...contexts, ...more);
   const lines = () =>
     watch.output
       .split("\n")
@@ -140,7 +142,7 @@ it("goes on after a restart with a change that it had seen in flight", async () 
 
 /** Watches until the dead address is in flight, ends, and returns what the history has of it. */
 async function watchInFlight(history: string): Promise<readonly JourneyRecord[]> {
-  const watch = new WatchProcess("--history", history, "--metrics-port", "0");
+  const watch = new LockstepProcess("watch", "--history", history, "--metrics-port", "0");
   await watch.until(({ errorOutput }) => errorOutput.includes("Metrics: "));
   const url = /Metrics: (\S+)/.exec(watch.errorOutput)?.[1] ?? "";
   const waiting =
@@ -181,7 +183,7 @@ async function publishDeadAddress(): Promise<void> {
 }
 
 it("ends quietly when its reader closes the pipe", async () => {
-  const watch = new WatchProcess("--context", "lab-1");
+  const watch = new LockstepProcess("watch", "--context", "lab-1");
   const closed = once(watch.child, "exit");
   await watch.until(({ errorOutput }) => errorOutput.includes("lab-1: watching"));
   watch.child.stdout?.destroy();
@@ -189,6 +191,41 @@ it("ends quietly when its reader closes the pipe", async () => {
   expect((await closed)[0]).toBe(0);
   running.delete(watch.child);
 });
+
+it("lockstep serve shows the same as a page, with the changes of an earlier run", async () => {
+  const { network } = nodeEnvironment({ log: { level: "error" } });
+  const flags = ["--context", "lab-1", "--listen", "127.0.0.1:0", "--history"];
+  const history = join(folder, "page.db");
+  const start = async (): Promise<{ serve: LockstepProcess; client: PageClient }> => {
+    const serve = new LockstepProcess("serve", ...flags, history);
+    await serve.until(({ output }) => /^Page: \S+$/m.test(output));
+    const address = /^Page: (\S+)\/$/m.exec(serve.output)?.[1] ?? "";
+    return { serve, client: new PageClient(network, address) };
+  };
+  const first = await start();
+  const events = await first.client.open();
+  await events.until(({ event, data }) => event === "state" && isWatching(data as State));
+  await releaseShop(client, "on-the-page");
+  await events.until(({ event, data }) => {
+    const { changes, inFlight } = event === "state" ? (data as State) : { changes: 0, inFlight: 1 };
+    return changes >= 2 * shopReplicas && inFlight === 0;
+  });
+  const seen = await first.client.get<Journeys>("/api/v1/journeys?outcome=complete");
+  expect(seen.journeys.length).toBeGreaterThanOrEqual(2 * shopReplicas);
+  const table = await first.client.get<TruthTable>("/api/v1/services/default/shop");
+  expect(table.rows.map(({ isDisputed }) => isDisputed)).not.toContain(true);
+  events.close();
+  expect(await first.serve.end()).toBe(0);
+  const second = await start();
+  const again = await second.client.get<Journeys>("/api/v1/journeys?outcome=complete");
+  const known = new Set(again.journeys.map(({ id }) => id));
+  expect(seen.journeys.filter(({ id }) => !known.has(id))).toEqual([]);
+  expect(await second.serve.end()).toBe(0);
+});
+
+function isWatching({ clusters }: State): boolean {
+  return clusters.length === 1 && clusters.every(({ state }) => state === "watching");
+}
 
 async function ready(metricsUrl: string): Promise<void> {
   const url = metricsUrl.replace(/metrics$/, "readyz");

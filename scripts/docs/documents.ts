@@ -52,7 +52,7 @@ export const runs: readonly DocsRun[] = [
       { path: "docs/watch.md", part: "made: watch" },
       { path: "docs/watch.md", part: "made: watch in a pipe" },
     ],
-    isSlow: false,
+    isSlow: true,
     make: watchTexts,
   },
   {

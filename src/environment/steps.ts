@@ -70,6 +70,9 @@ function* mergedInSteps<One>(
   second: readonly One[],
   compare: (one: One, other: One) => number,
 ): Steps<readonly One[]> {
+  // Lists are often in order already.
+  const isEither = first.length === 0 || second.length === 0;
+  if (isEither || compare(first.at(-1) as One, second[0] as One) <= 0) return first.concat(second);
   const merged: One[] = [];
   let [at, otherAt] = [0, 0];
   while (at < first.length && otherAt < second.length) {

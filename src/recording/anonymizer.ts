@@ -81,6 +81,11 @@ export class Anonymizer {
     }
   }
 
+  /** A name or an address, as `line` replaces it. */
+  name(text: string): string {
+    return this.#text(text);
+  }
+
   #record(record: RawRecord): RawRecord {
     return Object.fromEntries(
       Object.entries(record).flatMap(([field, value]) => {

@@ -7,6 +7,16 @@ test("tries the regressions first, then consecutive seeds, none twice", () => {
   expect(chooseSeeds({}, {})).toHaveLength(50);
 });
 
+test("a short run tries no more seeds because some failed once", () => {
+  const options = { seeds: 5, regressions: [17, 23] };
+  const tried = (seeds: string) => chooseSeeds(options, { LOCKSTEP_SEEDS: seeds });
+  expect([tried("10"), tried("30"), tried("50")]).toEqual([
+    [17],
+    [17, 23, 1],
+    [17, 23, 1, 2, 3, 4, 5],
+  ]);
+});
+
 test("LOCKSTEP_SEEDS says how many, LOCKSTEP_SEED which one alone", () => {
   const options = { seeds: 3, regressions: [17] };
   expect(chooseSeeds({}, { LOCKSTEP_SEEDS: "2" })).toEqual([1, 2]);

@@ -1,4 +1,5 @@
 // Programs on a simulated machine start, write, take signals and die.
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { type Simulation, simulate } from "./simulation.ts";
 
@@ -93,4 +94,20 @@ test("a crash of the machine ends every process on it, detached ones too", async
     return [fresh.isAlive(child.pid), fresh.isAlive(detached.pid), fresh.isAlive(fresh.pid)];
   });
   expect(alive).toEqual([false, false, true]);
+});
+
+test("a killed program listens to no signal of its sleeps any more, which would keep all it had", async () => {
+  const counts = await simulate({ seed: 1 }, async (simulation) => {
+    const signal = AbortSignal.any([new AbortController().signal, new AbortController().signal]);
+    simulation.registerProgram("sleep", async ({ environment }) => {
+      await environment.timers.sleep(60_000, signal);
+      return 0;
+    });
+    const child = await simulation.host("a").processes.spawn("sleep", [], { detached: true });
+    await simulation.sleep(10);
+    const before = getEventListeners(signal, "abort").length;
+    child.kill("SIGKILL");
+    return [before, getEventListeners(signal, "abort").length];
+  });
+  expect(counts).toEqual([1, 0]);
 });

@@ -19,11 +19,19 @@ export function simulatedClock(time: VirtualTime, process: SimulatedProcess): Cl
 export class SimulatedTimers implements Timers {
   readonly #time: VirtualTime;
   readonly #process: SimulatedProcess;
+  /** Each stops listening to the signal of one sleep. */
+  readonly #unlisten = new Set<() => void>();
 
   constructor(options: { time: VirtualTime; process: SimulatedProcess }) {
     this.#time = options.time;
     this.#process = options.process;
-    this.#process.onEnd(() => this.#time.cancelOwnedBy(this.#process));
+    this.#process.onEnd(() => {
+      this.#time.cancelOwnedBy(this.#process);
+      // Node keeps a signal made of others for as long as something listens to it, and by that
+      // everything the dead process had.
+      for (const unlisten of this.#unlisten) unlisten();
+      this.#unlisten.clear();
+    });
   }
 
   after(delayMs: number, callback: () => void): CancelTimer {
@@ -43,16 +51,19 @@ export class SimulatedTimers implements Timers {
     }
     if (signal.aborted) return Promise.reject(signal.reason);
     return new Promise((resolve, reject) => {
+      const unlisten = (): void => signal.removeEventListener("abort", onAbort);
       const event = this.#time.after(delayMs, this.#process, () => {
-        signal.removeEventListener("abort", onAbort);
+        this.#unlisten.delete(unlisten);
+        unlisten();
         resolve();
       });
       const onAbort = (): void => {
-        if (this.#process.ended) return;
+        this.#unlisten.delete(unlisten);
         this.#time.cancel(event);
         reject(signal.reason);
       };
       signal.addEventListener("abort", onAbort, { once: true });
+      this.#unlisten.add(unlisten);
     });
   }
 

@@ -35,6 +35,28 @@ test("a leave is followed from the pod to every replica", () => {
   expect(seen.journeys.pending()).toEqual([]);
 });
 
+test("a source whose service is deleted has shown what its last steps show", () => {
+  const seen = new Observed([pod, published]);
+  seen.watermarks = { pod: 1e9, published: 1e9 };
+  seen.say(1_000, pod, "join");
+  seen.say(1_500, published, "join");
+  // The slices never show the flap, so their removal is not clear at once.
+  seen.say(12_000, pod, "leave");
+  seen.say(13_000, pod, "join");
+  seen.say(19_000, pod, "leave");
+  seen.say(24_000, published, "leave");
+  for (const witness of [published, pod]) seen.journeys.unfollow(witness, { ...web, isGone: true });
+  seen.advance(60_000);
+  expect(seen.over).toMatchInlineSnapshot(`
+    [
+      "1500: complete: +10.0.0.1 shop/web  pod 0 · published 500 ms · routed ?",
+      "24000: superseded: −10.0.0.1 shop/web  pod 0 · published ? · routed ? (superseded)",
+      "24000: superseded: +10.0.0.1 shop/web  pod 0 · published ? · routed ? (superseded)",
+      "24000: complete: −10.0.0.1 shop/web  pod 0 · published 5 s · routed ?",
+    ]
+  `);
+});
+
 test("a source that begins to follow while changes are in flight may show them all", () => {
   const seen = new Observed([pod, published, replica("r1")]);
   seen.watermarks = { pod: 1e9, published: 1e9 };

@@ -217,8 +217,9 @@ export class Timeline implements ObservationSink {
     if (!this.#expectations.unfollow(witness, service) && !forGood) return;
     for (const place of Array.from(this.#places.ofService(service.service))) {
       for (const line of place.lines) {
-        const isOne = forGood && ports?.includes(line.endpoint.port) !== false;
-        if (isOne) this.#forgetWitness(line, witness);
+        if (ports?.includes(line.endpoint.port) === false) continue;
+        this.#settleAll(line, witness);
+        if (forGood) line.forget(witness);
       }
       this.#review(place);
     }
@@ -523,14 +524,13 @@ export class Timeline implements ObservationSink {
     );
   }
 
-  /** It will show nothing more, so what it has shown is clear. */
-  #forgetWitness(line: Line, witness: Witness): void {
+  /** The witness shows nothing more of the service, so its steps so far are clear. */
+  #settleAll(line: Line, witness: Witness): void {
     const cursor = line.cursorOf(witness);
     if (cursor === undefined) return;
     const end = Infinity as MonotonicMs;
     const known = { now: end, currentAt: end };
     this.#emitShown(follow(cursor, this.#standings.changesOf(line), known));
-    line.forget(witness);
   }
 
   #look(change: Change): void {

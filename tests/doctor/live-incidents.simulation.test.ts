@@ -1,6 +1,6 @@
 // The five incidents, each in small: as in its write-up, as a copy with other names, sizes and times, and
 // with its fix. The doctor knows only a client. It must name the cause first, and from what it saved too.
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { GhostScene } from "../../src/lab/incidents/ghost-leader/play.ts";
 import { writeUpSettings } from "../../src/lab/incidents/ghost-leader/settings.ts";
@@ -203,16 +203,16 @@ test.each(rows)("$cause is named first, certainly, in $incident", async ({ cause
   expect(named(examined.offline)).toEqual(named(examined));
 });
 
-const thoroughly = test.runIf(isThorough(process.env));
+describe.runIf(isThorough(process.env))("when there is time", () => {
+  test.each(rows)("$cause is named first in a copy of $incident", async ({ cause, copy }) => {
+    const examined = await copy();
+    expect(named(examined)[0]).toMatch(new RegExp(`^critical ${cause} \\(certain`));
+    expect(named(examined.offline)).toEqual(named(examined));
+  });
 
-thoroughly.each(rows)("$cause is named first in a copy of $incident", async ({ cause, copy }) => {
-  const examined = await copy();
-  expect(named(examined)[0]).toMatch(new RegExp(`^critical ${cause} \\(certain`));
-  expect(named(examined.offline)).toEqual(named(examined));
-});
-
-thoroughly.each(rows)("nothing is above info in $incident with its fix", async ({ fixed }) => {
-  const examined = await fixed();
-  expect(aboveInfo(examined)).toEqual([]);
-  expect(aboveInfo(examined.offline)).toEqual([]);
+  test.each(rows)("nothing is above info in $incident with its fix", async ({ fixed }) => {
+    const examined = await fixed();
+    expect(aboveInfo(examined)).toEqual([]);
+    expect(aboveInfo(examined.offline)).toEqual([]);
+  });
 });

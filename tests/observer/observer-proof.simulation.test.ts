@@ -3,6 +3,6 @@ import { prove } from "./proof.ts";
 
 forEachSeed(
   "every change has one journey, with its time at every hop",
-  { seeds: 6, regressions: [92_005] },
+  { seeds: 6, regressions: [1_636, 92_005] },
   prove,
 );

@@ -157,3 +157,29 @@ test("options that no log could answer are refused before the pod is looked for"
       'pods "nowhere" not found',
     ]);
   }));
+
+test("a proxy passes a request to the pod, without the credentials, and its answer back", () =>
+  inApiWorld(
+    async ({ call, simulation }) => {
+      const listener = await simulation
+        .host("node")
+        .network.listen({ host: "node", port: 10257 }, (exchange) => {
+          const { method, target, headers } = exchange.request;
+          const seen = `${method} ${target} ${headers["authorization"] ?? "no credentials"}`;
+          exchange.respond(201, { "content-type": "text/plain" }).end(Buffer.from(seen));
+        });
+      for (const name of ["a", "away"]) await call("POST", pods, pod(name));
+      const { status, text } = await call("GET", `${pods}/https:a:10257/proxy/metrics/x?y=1`);
+      expect([status, text]).toEqual([201, "GET /metrics/x?y=1 no credentials"]);
+      expect((await call("DELETE", `${pods}/a/proxy/`)).text).toBe("DELETE / no credentials");
+      await listener.close();
+      const refused = (await call("GET", `${pods}/a:10257/proxy/metrics`)).json;
+      expect(textAt(refused, "message")).toMatch(/^error trying to reach service: /);
+      expect((await call("GET", `${pods}/away/proxy/metrics`)).json).toEqual(
+        failure(503, "ServiceUnavailable", "pod away has no address"),
+      );
+      expect((await call("GET", `${pods}/none/proxy/metrics`)).status).toBe(404);
+      expect((await call("GET", `${pods}/a:b:c:d/proxy/metrics`)).status).toBe(400);
+    },
+    { podListensAt: ({ name }) => (name === "a" ? "node:10257" : undefined) },
+  ));

@@ -249,7 +249,7 @@ const forms: readonly SignForm[] = [
   plain(
     "watch-too-old",
     "too old resource version",
-    /([*\w.]+) (?:ended|closed) with: .*too old resource version/,
+    /(?<![*\w.])([*\w.]+) (?:ended|closed) with: .*too old resource version/,
     "subject",
   ),
   plain(

@@ -101,6 +101,8 @@ export class ObjectFacts {
   readonly labelled: LabelledFacts[] = [];
   readonly nodes = new Map<string, NodeFacts>();
   readonly ingresses = new Map<string, IngressFacts>();
+  /** By `ClusterRole NAME` or `Role NAMESPACE/NAME`: `get endpoints` and so on. */
+  readonly roles = new Map<string, ReadonlySet<string>>();
   /** Namespaces of which a list of pods was given, so that an absent pod does not exist. */
   readonly listedPods = new Map<string, Place>();
   /** Names of running containers on a machine, by `namespace/pod`: from `docker ps`. */
@@ -217,6 +219,10 @@ export class ObjectFacts {
         }
         return;
       }
+      case "ClusterRole":
+      case "Role":
+        keep(this.roles, `${kind} ${key.replace(/^\//, "")}`, permissionsIn(object));
+        return;
       case "EndpointSlice":
         for (const one of arrayIn(object, "endpoints")) {
           for (const address of isRecord(one) ? arrayIn(one, "addresses") : []) this.#list(address);
@@ -328,6 +334,17 @@ export class ObjectFacts {
     const durationSeconds = typeof seconds === "number" ? seconds : undefined;
     this.leaders.push({ lock: key, namespace, holder, renewTime, durationSeconds, place });
   }
+}
+
+function permissionsIn(role: RawRecord): ReadonlySet<string> {
+  const rules = arrayIn(role, "rules").filter(isRecord);
+  return new Set(
+    rules.flatMap((rule) =>
+      arrayIn(rule, "resources").flatMap((resource) =>
+        arrayIn(rule, "verbs").map((verb) => `${String(verb)} ${String(resource)}`),
+      ),
+    ),
+  );
 }
 
 /** `deletionTimestamp` is the end of the grace period, not its start. */

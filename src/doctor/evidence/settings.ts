@@ -109,6 +109,10 @@ export class Settings {
     return this.#flags.get(name);
   }
 
+  get flags(): ReadonlyMap<string, FlagValue> {
+    return this.#flags;
+  }
+
   /** Of the API server or the controller manager: `1.17.3`, or `1.17`. */
   get version(): FlagValue | undefined {
     return this.#version;

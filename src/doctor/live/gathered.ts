@@ -56,8 +56,8 @@ export class Gathered {
     const path = `metrics/${program}`;
     const [component = ""] = program.split("/");
     facts.metrics.add({ component, process: this.#sourceOf(path), atMs, text });
-    if (save !== undefined)
-      await save(`${path}-${number}.txt`, `${metricsTimeLine(atMs)}\n${text}`);
+    const file = `${path}-${number}.txt`;
+    if (save !== undefined) await save(file, `${metricsTimeLine(atMs)}\n${text}`);
   }
 
   /** Further lines of the recording of changes. */

@@ -88,7 +88,7 @@ function silentNodes(evidence: Evidence): readonly Sign[] {
   const marked = signs.get("node-not-ready");
   const longestMs = silent?.longest?.ms ?? 0;
   if (silent === undefined || longestMs > lateMaxMs) return [];
-  if ([...silent.subjects.keys()].every((node) => isSteady(evidence, node))) return [];
+  if ([...silent.subjects.keys()].every((node) => isNotLate(evidence, node))) return [];
   const nodes =
     silent.subjects.size === 1
       ? `node ${silent.topSubjects(1)[0]}`
@@ -108,10 +108,10 @@ function isOnTime({ count, longGaps }: Heartbeats): boolean {
   return count > longGaps && longGaps <= 1;
 }
 
-/** It was late once, and its heartbeats that were observed came in time. */
-function isSteady({ objects }: Evidence, node: string): boolean {
+/** Its heartbeats were observed: they came in time, or none came. A node without any is down, not late. */
+function isNotLate({ objects }: Evidence, node: string): boolean {
   const beats = objects.observed.heartbeats.get(node);
-  return beats !== undefined && beats.count > 0 && isOnTime(beats);
+  return beats !== undefined && (beats.count === 0 || isOnTime(beats));
 }
 
 /** Nodes whose heartbeats came again after the grace period; the latest first. */
@@ -134,8 +134,11 @@ function observedGaps(evidence: Evidence): readonly Sign[] {
 }
 
 /** Ready is false although all containers are ready: the controller wrote it, not the kubelet. */
-function markedPods({ objects, signs }: Evidence): readonly Sign[] {
-  const unknown = [...objects.nodes.values()].filter(({ ready }) => ready === "Unknown");
+function markedPods(evidence: Evidence): readonly Sign[] {
+  const { objects, signs } = evidence;
+  const unknown = [...objects.nodes.values()].filter(
+    ({ name, ready }) => ready === "Unknown" && !isNotLate(evidence, name),
+  );
   const pods = [...objects.pods.values()].filter(
     ({ ready, containersReady }) => ready === false && containersReady === true,
   );
@@ -155,7 +158,8 @@ function markedPods({ objects, signs }: Evidence): readonly Sign[] {
 }
 
 /** The kubelet's own log and the events of the node: it is not ready, or its heartbeats fail. */
-function kubeletReports({ signs }: Evidence): readonly Sign[] {
+function kubeletReports(evidence: Evidence): readonly Sign[] {
+  const { signs } = evidence;
   const pleg = signs.get("pleg-unhealthy");
   const failed = signs.get("node-status-failed");
   const marked = signs.get("node-not-ready");
@@ -167,8 +171,8 @@ function kubeletReports({ signs }: Evidence): readonly Sign[] {
   if (failed !== undefined && failed.count >= failedMin) {
     lines.push(failed.evidence(`${counted(failed.count, "heartbeat")} of a kubelet got no answer`));
   }
-  if (marked !== undefined && marked.mostOfOne >= flapsMin) {
-    const [node = ""] = marked.topSubjects(1);
+  const [node = ""] = marked?.topSubjects(1) ?? [];
+  if (marked !== undefined && marked.mostOfOne >= flapsMin && !isNotLate(evidence, node)) {
     lines.push(marked.evidence(`${node} became not ready ${counted(marked.mostOfOne, "time")}`));
   }
   return lines.length === 0 ? [] : [{ weight: "proof", source: "logs", lines }];

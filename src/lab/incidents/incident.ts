@@ -11,6 +11,8 @@ export interface Incident {
   readonly summary: string;
   /** One sentence: why it was so. */
   readonly cause: string;
+  /** The cause as `lockstep doctor` names it. */
+  readonly rule: string;
   /** One sentence: what the write-up did about it. */
   readonly fix: string;
   /** May open several stages one after the other, one for each variant it compares. */

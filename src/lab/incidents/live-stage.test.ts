@@ -25,6 +25,7 @@ function incident(play: (stage: Stage) => Promise<void>): Incident {
     name: "some-incident",
     summary: "",
     cause: "",
+    rule: "",
     fix: "",
     play: async (open) => {
       await open(play);

@@ -34,6 +34,8 @@ export interface Stage {
   readonly accuracy: Pick<AccuracyCounters, "add">;
   /** Receives the real events, to judge an observer; absent where none is judged. */
   readonly truth?: StageTruth;
+  /** The trouble begins, in the cluster with this access; absent where its cause is not looked for. */
+  readonly onTrouble?: (access: ClusterAccess) => void;
   /** Called when other tools can observe the play; absent where they cannot. */
   readonly onObservable?: (play: ObservablePlay) => void;
   /** Milliseconds since the stage was opened. */

@@ -1,16 +1,20 @@
 // A stage in virtual time: every machine is simulated, and hours pass in seconds. Only the reports of
 // progress use real time.
 import { createHash } from "node:crypto";
+import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import { type Simulation, simulate } from "../../simulation/simulation.ts";
 import { AccuracyCounters } from "../observed/observer-accuracy.ts";
 import type { Recording } from "../saved/recording.ts";
 import type { StageRecorder } from "../saved/stage-recorder.ts";
 import { type Incident, type IncidentResult, ofShortPlay } from "./incident.ts";
 import type { PlaySize, Stage, StageProgress } from "./stage.ts";
+import { TimeToCause } from "./time-to-cause.ts";
 
 export interface VirtualPlayOptions {
   readonly seed: number;
   readonly fix?: boolean;
+  /** Measures how long `lockstep doctor` takes to name the cause; not unless given. */
+  readonly examine?: boolean;
   /** `full` unless given. */
   readonly size?: PlaySize;
   /** Records each stage; none unless given. */
@@ -35,13 +39,15 @@ const operator = "operator";
 /** Opens stages, and keeps the results of all of them. */
 export class VirtualStages {
   readonly #options: VirtualPlayOptions;
+  readonly #timeToCause: TimeToCause | undefined;
   readonly #hash = createHash("sha256");
   /** Of the observers on all stages. */
   readonly accuracy = new AccuracyCounters();
   #durationMs = 0;
 
-  constructor(options: VirtualPlayOptions) {
+  constructor(options: VirtualPlayOptions, timeToCause?: TimeToCause) {
     this.#options = options;
+    this.#timeToCause = timeToCause;
   }
 
   get durationMs(): number {
@@ -65,7 +71,12 @@ export class VirtualStages {
     return simulate(simulated, async (simulation) => {
       onOpened?.(simulation);
       const recorder = recording?.forStage(simulation.host(operator), operator);
-      const result = await play(virtualStage(simulation, said, { size, recorder, accuracy }));
+      const stage = virtualStage(simulation, said, { size, recorder, accuracy });
+      const timeToCause = this.#timeToCause;
+      const onTrouble = (access: ClusterAccess): void => timeToCause?.begin(stage, access);
+      const result = await play(timeToCause === undefined ? stage : { ...stage, onTrouble });
+      // It looks on the stage where the trouble began, and not after that.
+      await timeToCause?.stopOn(stage);
       this.#durationMs += simulation.now() - (recorder?.heldUpMs ?? 0);
       this.#hash.update(simulation.trace.hash());
       return result;
@@ -79,8 +90,11 @@ export async function playInVirtualTime(
   options: VirtualPlayOptions,
 ): Promise<IncidentResult> {
   const { seed, fix = false, size = "full" } = options;
-  const stages = new VirtualStages(options);
+  const isExamined = options.examine === true && !fix && size === "full";
+  const timeToCause = isExamined ? new TimeToCause(incident.rule) : undefined;
+  const stages = new VirtualStages(options, timeToCause);
   const findings = await incident.play(stages.open, { fix });
+  const measures = [...findings.measures, ...(timeToCause ? [timeToCause.measure] : [])];
   return {
     name: incident.name,
     isFixed: fix,
@@ -89,7 +103,7 @@ export async function playInVirtualTime(
     durationMs: stages.durationMs,
     traceHash: stages.traceHash(),
     observer: stages.accuracy.result(),
-    ...(size === "short" ? ofShortPlay(findings) : findings),
+    ...(size === "short" ? ofShortPlay(findings) : { ...findings, measures }),
   };
 }
 

@@ -55,7 +55,7 @@ export type RecorderEnvironment = Pick<
 const scrapeEveryMs = 15_000;
 const scrapeDeadlineMs = 10_000;
 
-/** What the lab alone knows; no operator has it. */
+/** Facts that only the lab knows; no operator has them. */
 export const truthFolder = "truth";
 
 const recordingPath = "recording/recording.jsonl";

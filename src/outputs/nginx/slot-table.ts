@@ -89,7 +89,8 @@ export class SlotTable {
   }
 
   #check(): void {
-    assertCostly(() => this.#isInStep(), "a row is of one endpoint at a time", this.#held.size);
+    const size = this.#held.size + this.#free.length - this.#firstFree;
+    assertCostly(() => this.#isInStep(), "a row is of one endpoint at a time", size);
   }
 
   #isInStep(): boolean {

@@ -19,6 +19,8 @@ export interface DoctorFlags {
   readonly maxQps?: number;
   readonly save?: string;
   readonly metrics: readonly string[];
+  readonly compare?: string;
+  readonly anonymize?: boolean;
 }
 
 const epilogue = `
@@ -26,16 +28,21 @@ The doctor reads logs, objects and notes, and names the cause of late endpoint c
 cluster: give it files, folders or - for standard input. It finds out what each of them contains:
   logs     of kube-apiserver, kube-controller-manager, kubelet, kube-proxy, etcd, ingress-nginx and
            nginx; plain, JSON, with prefixes of journald, docker, kubectl, stern or Rancher; gzip
+           also audit logs of API servers, and access logs of nginx, Envoy, Traefik and HAProxy
   objects  YAML or JSON of kubectl get -o yaml, or of kubectl cluster-info dump
-  other    tables of kubectl get pods, key lists of etcd, docker ps, flags, versions
+  metrics  saved /metrics pages; two of one process show rates, one is compared with its start
+  other    tables of kubectl get, key lists of etcd, docker ps, flags, versions
+  changes  recordings of lockstep record and lockstep watch --record
 
 With --context it examines a live cluster instead, or together with the files. It only reads: it
 lists nodes, Leases, ConfigMaps, Endpoints, Services, pods, Ingresses and Events. For the time of --for
-it then samples heartbeats of nodes, renewals of leader locks and the addresses of the service
-kubernetes. Last it reads logs and flags of API servers, controller managers, etcd and ingress
-controllers. It never reads Secrets. It prints the number of requests before it starts. A missing
-permission is reported and does not stop it; the role in deploy/rbac/doctor.yaml has all of them.
-Heartbeats come every 10 s and a late one takes longer than 40 s: use --for 2m for them.
+it then watches endpoint changes, and samples heartbeats of nodes, renewals of leader locks and the
+addresses of the service kubernetes. It reads metrics of the API server and of controller managers
+before and after that, and last the logs and flags of API servers, controller managers, etcd and
+ingress controllers. It never reads Secrets. It prints the largest number of requests before it
+starts. A missing permission is reported and does not stop it; deploy/rbac/doctor.yaml has all of them.
+Heartbeats come every 10 s and a late one takes longer than 40 s: use --for 2m for them. Ctrl-C prints
+the result of what was read so far.
 
 --save writes what was read to a folder, so that lockstep doctor DIR finds the same later. It has no
 data of ConfigMaps and no environment variables, but logs can contain names and addresses.
@@ -45,6 +52,8 @@ has at least two independent sources, "likely" has one, "possible" has no proof.
 follows from another one is shown below it. Without evidence there is no finding; if something points
 to a cause and is not enough, the doctor prints what is missing.
 
+--anonymize replaces the names that the evidence has; read the output before you publish it.
+
 Exit codes: 0 nothing at or above --fail-on, 1 at least one finding, 2 error, or nothing
 could be read.
 
@@ -53,7 +62,10 @@ Examples:
   kubectl logs -n kube-system kube-controller-manager-a | lockstep doctor -
   lockstep doctor manager.log services.yaml endpoints.yaml --output markdown
   lockstep doctor dump/ --output json | jq '.findings[].rule'
+  lockstep doctor manager.log --metrics before.txt --metrics after.txt
+  lockstep doctor bad/ --compare good/ --anonymize
   lockstep doctor --context prod
+  lockstep doctor --all-contexts --output json
   lockstep doctor --context prod --for 2m --max-qps 5 --save seen
   lockstep doctor --explain apiserver-fight`;
 
@@ -69,6 +81,11 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
       listOf(anyText),
       [],
     )
+    .option(
+      "--compare <path>",
+      "also list what differs from a healthy cluster: its saved file or folder",
+      filePath,
+    )
     .optionsGroup("Live cluster:")
     .option(
       "--context <name>",
@@ -80,7 +97,7 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
     .option("--kubeconfig <file>", kubeconfigHelp)
     .option(
       "--for <duration>",
-      "how long to sample a cluster (default: 30s)",
+      "how long to sample a cluster (default: 60s)",
       duration({ fromMs: 1_000, toMs: 3_600_000 }),
     )
     .option("--max-qps <n>", "maximum requests a second to each cluster (default: 10)", clientQps)
@@ -91,6 +108,7 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
         .choices(["text", "json", "markdown"])
         .default("text"),
     )
+    .option("--anonymize", "replace names and addresses in the output, the same ones alike")
     .addOption(
       new Option("--fail-on <severity>", "exit with 1 for findings at least this severe")
         .choices([...severities])

@@ -33,7 +33,7 @@ export interface LiveSummary {
   readonly isObserved: boolean;
 }
 
-const defaultForMs = 30_000;
+const defaultForMs = 60_000;
 const defaultMaxQps = 10;
 
 export async function examineLive(

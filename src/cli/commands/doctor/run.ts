@@ -12,6 +12,8 @@ import {
 } from "../../../doctor/evidence/read-paths.ts";
 import { type Finding, severities } from "../../../doctor/finding.ts";
 import { readMetricsUrl } from "../../../doctor/live/metrics-url.ts";
+import { AnonymousTexts } from "../../../doctor/report/anonymous.ts";
+import { type Difference, differencesOf } from "../../../doctor/report/differences.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import { FilesError } from "../../../environment/files.ts";
 import { CredentialsError } from "../../../kube/credentials/credentials.ts";
@@ -22,7 +24,7 @@ import { ProgressLine } from "../../terminal/progress-line.ts";
 import { watchedClusters } from "../../watched-clusters.ts";
 import type { DoctorFlags } from "./command.ts";
 import { examineLive } from "./live.ts";
-import { explanation, reportText } from "./view.ts";
+import { anonymousReport, explanation, reportText } from "./view.ts";
 
 /** Two looks at a metrics page. */
 const metricsForMs = 30_000;
@@ -100,11 +102,32 @@ async function diagnoseOne(
   const diagnosis = diagnose(evidence, causes);
   const { objects, journeys: changes, metrics } = evidence;
   const read = { objects, changes, metrics: metrics.length, signs: facts.signs.all };
-  const examined = { ...summary, ...read, live };
-  context.terminal.write(reportText(diagnosis, examined, { ...flags, terminal: context.terminal }));
+  const differences = await comparedWith(context, facts, flags.compare);
+  const examined = { ...summary, ...read, live, differences };
+  const options = { ...flags, terminal: context.terminal };
+  if (flags.anonymize !== true) {
+    context.terminal.write(reportText(diagnosis, examined, options));
+  } else {
+    const { random } = context.environment;
+    const texts = new AnonymousTexts(random.uuid() + random.uuid(), { evidence, diagnosis });
+    for (const name of [live?.cluster ?? "", ...paths]) texts.addNames(name);
+    context.terminal.write(anonymousReport(texts, { diagnosis, examined }, options));
+  }
   const isSevere = ({ severity }: Finding): boolean =>
     severities.indexOf(severity) >= severities.indexOf(flags.failOn);
   return diagnosis.findings.some(isSevere) ? 1 : 0;
+}
+
+/** What differs from a second body of evidence; undefined unless one is given. */
+async function comparedWith(
+  context: CommandContext,
+  facts: Facts,
+  path: string | undefined,
+): Promise<readonly Difference[] | undefined> {
+  if (path === undefined) return undefined;
+  const other = noFacts();
+  await readAll(context, other, [path]);
+  return differencesOf(facts, other);
 }
 
 function isUrl(text: string): boolean {

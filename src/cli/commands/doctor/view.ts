@@ -8,6 +8,8 @@ import { publishedLag } from "../../../doctor/evidence/published-lag.ts";
 import type { ReadSummary } from "../../../doctor/evidence/read-paths.ts";
 import { placeText, type SignGroup } from "../../../doctor/evidence/sign-log.ts";
 import type { Finding } from "../../../doctor/finding.ts";
+import type { AnonymousTexts } from "../../../doctor/report/anonymous.ts";
+import type { Difference } from "../../../doctor/report/differences.ts";
 import { jsonReport } from "../../../doctor/report/json.ts";
 import { markdownLines } from "../../../doctor/report/markdown.ts";
 import { withoutSecrets, withTexts } from "../../../doctor/report/redacted.ts";
@@ -26,6 +28,8 @@ export interface Examined extends ReadSummary {
   readonly changes: JourneyEvidence | undefined;
   /** Processes whose metrics were read twice. */
   readonly metrics: number;
+  /** From a second body of evidence; undefined unless one was given. */
+  readonly differences?: readonly Difference[] | undefined;
   /** Undefined when only files were read. */
   readonly live?: LiveSummary | undefined;
 }
@@ -48,7 +52,9 @@ export function reportText(
   const { live } = examined;
   if (output === "json") {
     const about = live === undefined ? {} : { cluster: live.cluster, notExamined: live.problems };
-    return `${jsonLine({ ...jsonReport(clean), ...about })}\n`;
+    const { differences } = examined;
+    const compared = differences === undefined ? {} : { differences };
+    return `${jsonLine({ ...jsonReport(clean), ...about, ...compared })}\n`;
   }
   const diagnosis = withTexts(clean, visibleLines);
   if (output === "markdown") return markdown(diagnosis, examined);
@@ -63,10 +69,25 @@ export function reportText(
       ...below(finding, width),
     ]),
     ...openLines(diagnosis),
+    ...differenceLines(examined),
     ...examinedLines(examined),
     ...notExaminedLines(live, width),
     "",
   ].join("\n");
+}
+
+/** The same without names and addresses. */
+export function anonymousReport(
+  texts: AnonymousTexts,
+  { diagnosis, examined }: { readonly diagnosis: Diagnosis; readonly examined: Examined },
+  options: ViewOptions,
+): string {
+  const of = (text: string): string => texts.of(text);
+  const { live } = examined;
+  const shownLive = live && { ...live, cluster: of(live.cluster), problems: live.problems.map(of) };
+  const text = reportText(withTexts(diagnosis, of), { ...examined, live: shownLive }, options);
+  // The words of JSON stay, whatever names the evidence has.
+  return options.output === "json" ? text : of(text);
 }
 
 /** Texts of logs and objects may hold characters that a terminal obeys. */
@@ -103,6 +124,14 @@ function openLines({ open }: Diagnosis): readonly string[] {
     ]),
     "",
   ];
+}
+
+function differenceLines({ differences }: Examined): readonly string[] {
+  if (differences === undefined) return [];
+  const rows = differences.map(
+    ({ what, here, there }) => `  ${visible(what)}: ${visible(here)} here, ${visible(there)} there`,
+  );
+  return ["Differences", ...(rows.length === 0 ? ["  none in what both have"] : rows), ""];
 }
 
 function examinedLines(examined: Examined): readonly string[] {

@@ -129,7 +129,7 @@ async function play(
   try {
     return await (flags.live
       ? playInFolder(context, incident, { ...options, say })
-      : playInVirtualTime(incident, { ...options, signal: stop }));
+      : playInVirtualTime(incident, { ...options, examine: true, signal: stop }));
   } finally {
     progress.clear();
   }

@@ -8,7 +8,7 @@ import type { ClusterStatus } from "../../../observe/cluster-status.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import { p99Of } from "../../../timeline/percentile.ts";
 import type { Paint } from "../../terminal/paint.ts";
-import { cutText, leftText, textColumns } from "../../terminal/text.ts";
+import { cutText, leftText, textColumns, wrapText } from "../../terminal/text.ts";
 import { counted, numberText } from "../../terminal/value-text.ts";
 import {
   type ChangeColumns,
@@ -42,6 +42,7 @@ const rowsForTable = 16;
 
 const clusterRowsMost = 6;
 const notesMost = 2;
+const noteRowsMost = 3;
 
 /** `leastHeight` keeps the footer in place when there is less to show. */
 export function liveLines(
@@ -98,7 +99,9 @@ function footerLines(picture: Picture, options: LiveOptions): readonly string[] 
   const isSmall = rows < rowsForTable;
   const notes = picture.notes
     .slice(isSmall ? -1 : -notesMost)
-    .map((note) => paint.late(cutText(`! ${visible(note)}`, width)));
+    .flatMap((note) => wrapText(visible(note), { width, first: "! ", rest: "  " }))
+    .slice(0, noteRowsMost)
+    .map((line) => paint.late(cutText(line, width)));
   if (isSmall) return [title, ...firstTrouble(picture, options), ...notes];
   const most = Math.min(clusterRowsMost, Math.floor(rows / 4));
   const clusters = clusterRows(picture, { width, paint, most });

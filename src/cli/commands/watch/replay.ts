@@ -17,6 +17,7 @@ import { ReplayedRun, type RunHeader } from "../../../recording/replayed-run.ts"
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
 import { asUsage, type TimeGiven } from "../../flags.ts";
 import { counted } from "../../terminal/value-text.ts";
+import { typedCommand } from "../../typed-command.ts";
 import { ReplayPace, type ReplaySpeed } from "./replay-pace.ts";
 import type { WatchSettings } from "./settings.ts";
 import { WatchView } from "./view.ts";
@@ -168,6 +169,7 @@ class Replay {
         .map(({ cluster }) => cluster),
       asked: watched.asked,
       notes: () => run.notes,
+      explain: (cluster) => typedCommand(environment.processes, `doctor --context ${cluster}`),
       title: () => this.#title(),
     });
     const { path } = settings;

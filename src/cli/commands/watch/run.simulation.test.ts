@@ -34,6 +34,7 @@ test("without a terminal every change that is over or stuck is a line", () =>
 
       lab-1: connecting
       lab-1: watching
+      note: lab-1: published endpoints of shop/web are late, cause unknown. Run lockstep doctor --context lab-1
       Observed for 49 s.
       2 changes, 1 complete, 1 slow (2 s or more), 1 in flight (1 stuck).
 
@@ -52,6 +53,10 @@ test("without a terminal every change that is over or stuck is a line", () =>
       Stuck
       time     endpoint         service              cause       published    routed
       00:00:09 −10.0.0.1        shop/web             terminating    ✗40 s…         ?
+
+      Notes
+      · lab-1: published endpoints of shop/web are late, cause unknown. Run lockstep
+        doctor --context lab-1
       "
     `);
   }));
@@ -76,6 +81,8 @@ test("on a terminal the changes in flight are drawn in place and scroll away whe
       synced      ? no copies of endpoints found in lab-1
       routed      ? no proxy given: use --proxy URL
       traffic     ? no access log given: use --access-log FILE
+      ! lab-1: published endpoints of shop/web are late, cause unknown. Run lockstep
+        doctor --context lab-1
 
       "
     `);
@@ -221,7 +228,9 @@ test("with --json every step is an object, and so is how it stands", () =>
             "p99Ms": 3000,
           },
         ],
-        "notes": [],
+        "notes": [
+          "lab-1: published endpoints of shop/web are late, cause unknown. Run lockstep doctor --context lab-1",
+        ],
         "oldest": [
           {
             "ageMs": 40000,

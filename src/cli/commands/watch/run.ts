@@ -11,6 +11,7 @@ import { aborted, type CommandContext, type ExitCode } from "../../command.ts";
 import { asUsage } from "../../flags.ts";
 import { readPreview } from "../../preview.ts";
 import { errorsOnly, warningsOnly } from "../../quiet-log.ts";
+import { typedCommand } from "../../typed-command.ts";
 import { type WatchedClusters, watchedClusters } from "../../watched-clusters.ts";
 import { refuseRecording } from "../record/refused-recording.ts";
 import { KeptJourneys } from "./kept-journeys.ts";
@@ -120,6 +121,7 @@ class Watch {
       accessClusters: clusters.accessClusters.map(({ cluster }) => cluster),
       asked,
       notes: () => this.#notes(),
+      explain: (cluster) => this.#explain(cluster),
     });
   }
 
@@ -200,6 +202,14 @@ class Watch {
     this.#logs.onEvent(event);
     this.#parts.kept.onEvent(event);
     this.#view.onEvent(event);
+  }
+
+  /** A cluster may have another name than its context. */
+  #explain(cluster: string): string {
+    const { context, settings } = this.#parts;
+    const renamed = settings.contexts.find((one) => one.startsWith(`${cluster}=`));
+    const name = renamed?.slice(cluster.length + 1) ?? cluster;
+    return typedCommand(context.environment.processes, `doctor --context ${name}`);
   }
 
   #notes(): readonly string[] {

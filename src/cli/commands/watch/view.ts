@@ -14,6 +14,7 @@ import type { OldestPending } from "../../../timeline/pending-changes.ts";
 import type { ObservationCounts } from "../../../timeline/timeline.ts";
 import type { Hop } from "../../../timeline/witness.ts";
 import { JsonOutput } from "./json-output.ts";
+import { lateHopNotes } from "./late-hop.ts";
 import { PlainOutput } from "./plain-output.ts";
 import { RunClock } from "./run-clock.ts";
 import { ScreenOutput } from "./screen.ts";
@@ -25,6 +26,9 @@ const refreshedMost = 200;
 /** With access logs: the changes of the last minutes, some milliseconds of work a second. */
 const refreshedWithLogsMost = 2_000;
 const refreshEveryMs = 1_000;
+
+/** Enough to see whether one service is late or all. */
+const stuckMost = 100;
 
 /** The observer as the view needs it. */
 interface ViewedObserver {
@@ -44,6 +48,8 @@ interface WatchViewOptions extends Pick<Environment, "clock" | "timers" | "log">
   readonly asked: WatchedRun["asked"];
   /** Other problems to show now. */
   readonly notes: () => readonly string[];
+  /** The command that explains why a hop of the cluster is late. */
+  readonly explain: (cluster: string) => string;
   /** Title of the live view; default `lockstep watch`. */
   readonly title?: () => string;
 }
@@ -106,7 +112,7 @@ export class WatchView {
   }
 
   #picture(): Picture {
-    const { observer, accessClusters, asked, bounds, clock, notes, title } = this.#options;
+    const { observer, accessClusters, asked, bounds, clock, notes, explain, title } = this.#options;
     const now = clock.monotonicMs();
     const statuses = observer.clusters();
     const { journeys, run } = observer;
@@ -135,6 +141,11 @@ export class WatchView {
           ...bounds,
           clusters: statuses,
           isService: (service) => observer.isService(service),
+        }),
+        ...lateHopNotes({
+          stuck: this.#tally.inFlight.stuckOnes(stuckMost),
+          clusters: statuses,
+          explain,
         }),
         ...notes(),
       ],

@@ -29,6 +29,7 @@ export interface ApiserverFightOptions {
 
 export const apiserverFight: Incident = {
   name: "apiserver-fight",
+  rule: "apiserver-fight",
   summary:
     "after a release nginx keeps the addresses of deleted pods for up to ten minutes, " +
     "each of three replicas for a different time",
@@ -106,6 +107,7 @@ export async function playFight(stage: Stage, settings: FightSettings): Promise<
   // Now every server has reconciled once.
   await stage.sleep(reconcileEveryMs);
   const fromMs = stage.now();
+  stage.onTrouble?.(scene.cluster.access);
   if (settings.mechanism === "lagging-cache") stopCacheOf(lastServer(scene.cluster), note);
   await stage.sleep(settings.pauseMs);
   const startedAt = scene.now();

@@ -58,6 +58,7 @@ export type GhostLeaderOptions = IncidentOptions & Partial<GhostSettings>;
 
 export const ghostLeader: Incident = {
   name: "ghost-leader",
+  rule: "ghost-leader",
   summary: "every Ingress shows Initializing and has an empty status; traffic works",
   cause:
     "only the leader writes status, and a pod that no longer exists in the API renews the lock; it " +
@@ -142,6 +143,7 @@ async function makeGhosts(scene: GhostScene, note: (text: string) => void): Prom
   note(`removed from the cluster, still running: ${[...nodes].join(", ")}`);
   await scene.removeMachines(nodes);
   note("the pods of these machines are deleted from the API");
+  scene.stage.onTrouble?.(scene.cluster.access);
   const goneAtMs = ({ metadata }: Pod) => scene.goneAtMs.get(metadata.name) ?? scene.stage.now();
   return {
     stock: { identity: stock.pod.metadata.name, goneAtMs: goneAtMs(stock.pod) },

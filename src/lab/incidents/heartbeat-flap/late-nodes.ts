@@ -81,6 +81,7 @@ export async function watchLateNodes(stage: Stage, late: LateNodes): Promise<Lat
   const watch = new NodeWatch({ ...user, client, cluster: cluster.name, service });
   await watch.start();
   for (const kubelet of cluster.kubelets) kubelet.setHeartbeatGaps(late.gaps);
+  stage.onTrouble?.(cluster.access);
   const began = user.clock.monotonicMs();
   const beganMs = stage.now();
   await stage.sleep(late.forMs);

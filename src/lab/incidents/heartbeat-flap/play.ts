@@ -30,6 +30,7 @@ import { type HeartbeatFlapSettings, leaseSettings, settingsOf } from "./setting
 
 export const heartbeatFlap: Incident = {
   name: "heartbeat-flap",
+  rule: "late-heartbeats",
   summary: "an endpoint of a healthy pod is ready, then not ready, then ready again",
   cause:
     "a busy kubelet reports every 20 to 50 s, and the controller waits for 40 s; each missed report " +

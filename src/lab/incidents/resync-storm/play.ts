@@ -32,6 +32,7 @@ import { measureStorm, type Storm, StormCounters } from "./storm.ts";
 
 export const resyncStorm: Incident = {
   name: "resync-storm",
+  rule: "headless-rewrites",
   summary: "some releases are followed by requests to deleted pods for minutes",
   cause:
     "at each resync, every 12 to 24 hours, Kubernetes 1.17.3 writes the Endpoints of every headless " +
@@ -279,6 +280,7 @@ class LateStorms {
     const { services, note } = this.#options;
     const before = await queue.untilAdded(await queue.look(), services, lookLeastMs);
     note("the second resync");
+    stage.onTrouble?.(this.#scene.cluster.access);
     const drained = queue.untilEmpty(stormLookMs);
     await stage.sleep(first.drainMs * releaseAtShare);
     // The key of the first release may still be in the queue. The key of the second was just written and

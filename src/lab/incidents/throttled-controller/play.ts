@@ -41,6 +41,7 @@ const watchEveryMs = 1_000;
 
 export const throttledController: Incident = {
   name: "throttled-controller",
+  rule: "client-throttling",
   summary:
     "for half a minute to two minutes after a release, requests go to deleted pods, " +
     "and new pods get no requests",
@@ -128,7 +129,7 @@ async function playReleases(stage: Stage, settings: ThrottledSettings): Promise<
  * random phase, so that one of them waits for at least half a round.
  */
 async function releaseAtSpreadMoments(
-  scene: Pick<Scene, "stage" | "release">,
+  scene: Pick<Scene, "stage" | "cluster" | "release">,
   { services, limits }: ThrottledSettings,
   note: (text: string) => void,
 ): Promise<void> {
@@ -143,6 +144,7 @@ async function releaseAtSpreadMoments(
     stage.say(`release ${release} of ${releases}`);
     await stage.sleep(startedMs + rounds * roundMs + phaseMs - stage.now());
     note(`release ${release}: every pod of the shop is replaced`);
+    stage.onTrouble?.(scene.cluster.access);
     await scene.release(String(release), releaseWithinMs);
     note(`release ${release} has reached every replica`);
   }
