@@ -36,11 +36,15 @@ interface JourneyFacts {
 
 function journey(now: number, facts: JourneyFacts): Journey {
   const { publishedMs, ageMs } = facts;
-  const waiting = ageMs >= 30_000 ? "stuck" : "pending";
-  const at = (hop: "published" | "synced" | "routed", witness: string, lagMs: number | null) => ({
+  const waiting: "stuck" | "pending" = ageMs >= 30_000 ? "stuck" : "pending";
+  const at = (
+    hop: "published" | "synced" | "routed",
+    witness: string,
+    lagMs: number | null,
+  ): Journey["hops"][number] => ({
     hop,
     witness,
-    state: lagMs === null ? (waiting as "stuck" | "pending") : ("shown" as const),
+    state: lagMs === null ? waiting : "shown",
     lagMs,
   });
   const isOver = publishedMs !== null && facts.stock.every((lagMs) => lagMs !== null);

@@ -2,7 +2,6 @@
 // nothing wider than the screen, and figures equal to those of the API.
 import axe from "axe-core";
 import type { Page } from "playwright-core";
-import { expect } from "vitest";
 import type { State } from "../../src/server/api.ts";
 import { count, duration } from "../../ui/src/format.ts";
 
@@ -41,17 +40,23 @@ export async function widthBeyondScreen(page: Page): Promise<number> {
   )) as number;
 }
 
-/** Lags of every hop and requests lost, as the view Now shows them and as the state has them. */
-export async function expectSameFigures(
-  page: Page,
-  readState: () => Promise<State>,
-): Promise<void> {
-  await expect
-    .poll(async () => {
-      const state = await readState();
-      return (await shownFigures(page)) === figuresOf(state) || `${figuresOf(state)} differs`;
-    })
-    .toBe(true);
+/** Lags of every hop and requests lost: as the view Now shows them, and as the API has them. */
+export interface Figures {
+  readonly shown: string;
+  readonly answered: string;
+}
+
+/** Each attempt takes tens of milliseconds, and the state changes at most once a second. */
+const attemptsMax = 200;
+
+/** Read until both are of the same moment: the page is up to a second behind. */
+export async function figuresOfBoth(page: Page, url: string): Promise<Figures> {
+  for (let attempts = 1; ; attempts += 1) {
+    const answer = await fetch(`${url}api/v1/state`);
+    const answered = figuresOf((await answer.json()) as State);
+    const shown = await shownFigures(page);
+    if (shown === answered || attempts === attemptsMax) return { shown, answered };
+  }
 }
 
 function figuresOf({ lags, requests, inFlight }: State): string {

@@ -152,7 +152,9 @@ function StoryStrip({ story }: { readonly story: Story }) {
     <section className="panel story" aria-label="The demonstration">
       <p>
         <strong>
-          {act > lastAct ? "The demonstration is over" : `Act ${act} of ${lastAct}: ${title}`}
+          {act > lastAct
+            ? `The demonstration is over. ${title}.`
+            : `Act ${act} of ${lastAct}: ${title}`}
         </strong>
         {seconds !== null && (
           <span className="dim">
