@@ -16,7 +16,7 @@ export const strayMachine: Cause = {
     "A kubelet of a machine that is no node of the cluster still writes to the API server. Its " +
     "containers run on and are in no list of pods.",
   hop: undefined,
-  explains: ["ghost-leader"],
+  explains: [],
 
   signs(evidence) {
     const [stray] = strays(evidence);
