@@ -70,6 +70,15 @@ it("shows the figures of the API", async () => {
   expect(shown).toBe(answered);
 });
 
+it("says in the verdict since when, why and what to do", async () => {
+  const { page } = await visit("now");
+  const verdict = page.getByRole("region", { name: "Verdict" });
+  await verdict.locator(".copy-box").waitFor();
+  expect(await verdict.textContent()).toMatch(
+    /EndpointSlices late.*throttled at 20.*late since \d+:\d+:\d+, 4\d s ago.*cause found.*--kube-api-qps=300/s,
+  );
+});
+
 it("says that it is disconnected, keeps the figures, and resumes where it was", async () => {
   const { page } = await visit("now");
   await page.getByText("5 in flight").waitFor();

@@ -34,7 +34,7 @@ export function FindingCard({
         )}
         {cluster !== null && <span>cluster {cluster}</span>}
         <span>
-          <Since at={since} />
+          <Since at={since} word="found" />
         </span>
       </p>
       <FindingBody finding={finding} />

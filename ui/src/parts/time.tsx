@@ -11,11 +11,11 @@ export function Ago({ at }: { readonly at: number }) {
   );
 }
 
-/** `since 13:24:58, 2 min 10 s ago`: for screenshots, which have no hover. */
-export function Since({ at }: { readonly at: number }) {
+/** `late since 13:24:58, 2 min ago`: for screenshots, which have no hover. */
+export function Since({ at, word }: { readonly at: number; readonly word: string }) {
   return (
     <>
-      since <span title={absolute(at)}>{clockTime(at)}</span>, <Ago at={at} />
+      {word} <span title={absolute(at)}>{clockTime(at)}</span>, <Ago at={at} />
     </>
   );
 }

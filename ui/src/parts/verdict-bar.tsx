@@ -16,22 +16,30 @@ const words: Readonly<Record<Verdict["level"], string>> = {
 export function VerdictBar({
   verdict,
   finding,
+  lateSince,
 }: {
   readonly verdict: Verdict;
   /** The one that explains it. */
   readonly finding: Finding | undefined;
+  /** The start of the oldest change that waits for too long. */
+  readonly lateSince: number | undefined;
 }) {
   return (
     <section className={`panel verdict verdict-${verdict.level}`} aria-label="Verdict">
       <p className="verdict-text">
         <span className={`badge ${verdict.level}`}>{words[verdict.level]}</span> {verdict.text}
       </p>
-      {(verdict.confidence !== null || finding !== undefined) && (
+      {(verdict.confidence !== null || finding !== undefined || lateSince !== undefined) && (
         <p className="dim verdict-facts">
+          {lateSince !== undefined && (
+            <span>
+              <Since at={lateSince} word="late since" />
+            </span>
+          )}
           {verdict.confidence !== null && <span>{verdict.confidence}</span>}
           {finding !== undefined && (
             <span>
-              <Since at={finding.since} />
+              <Since at={finding.since} word="cause found" />
             </span>
           )}
           <a href={routeHref(["doctor"], ruleQuery(verdict.rule))}>evidence and fix →</a>

@@ -3,7 +3,7 @@
 import type { Doctor, Journey, State, Story } from "../../../src/server/api.ts";
 import { useAnswer } from "../api.ts";
 import { age, clockTime, count, counted } from "../format.ts";
-import { isInFlight, kindsOf } from "../journey-path.ts";
+import { isInFlight, kindsOf, slowMs } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 import { ClusterPanel, ReplicaPanel } from "../parts/cluster-list.tsx";
 import { JourneyTable } from "../parts/journey-table.tsx";
@@ -30,7 +30,11 @@ export function NowView({ known, state }: { readonly known: Known; readonly stat
   const finding = doctor?.findings.find(({ rule }) => rule === state.verdict.rule);
   return (
     <div className="now">
-      <VerdictBar verdict={state.verdict} finding={finding} />
+      <VerdictBar
+        verdict={state.verdict}
+        finding={finding}
+        lateSince={lateSince(known.journeys, state)}
+      />
       {state.story !== null && <StoryStrip story={state.story} />}
       <div className="now-main">
         <ChangesPanel known={known} state={state} />
@@ -45,6 +49,12 @@ export function NowView({ known, state }: { readonly known: Known; readonly stat
       </div>
     </div>
   );
+}
+
+/** A change is late from its start; it counts once it has waited for long enough. */
+function lateSince(journeys: readonly Journey[], { verdict, at }: State): number | undefined {
+  if (verdict.level !== "late" && verdict.level !== "lost") return undefined;
+  return journeys.findLast((one) => isInFlight(one) && at - one.originMs >= slowMs)?.originMs;
 }
 
 /** All in flight up to a bound, the oldest kept; the newest others fill the rest. */
