@@ -226,6 +226,7 @@ test("discovery lists every group and resource", () =>
       "pods",
       "pods/status",
       "pods/log",
+      "pods/proxy",
       "pods/binding",
       "pods/eviction",
       "replicationcontrollers",

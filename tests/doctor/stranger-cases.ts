@@ -112,8 +112,8 @@ NAME      ENDPOINTS        AGE
 backend   10.2.3.14:5000   117d`,
   },
   {
-    name: "502s to a pod that exists and is listed, without its times",
-    first: "dead-endpoints",
+    name: "502s to a pod that exists and is listed: it refuses, and no hop is late",
+    first: undefined,
     text: `${refused("2017/05/25 22:40:47", "10.2.3.14:5000")}
 ${refused("2017/05/25 22:50:47", "10.2.3.14:5000")}
 NAME                            READY   STATUS    RESTARTS   AGE   IP          NODE
@@ -227,6 +227,17 @@ status:
         second: index * 5,
       }),
     ),
+  },
+  {
+    name: "a pod that runs and listens on loopback only refuses connections",
+    first: undefined,
+    text: `${repeat(
+      3,
+      (index) =>
+        `2021/07/08 19:44:2${index} [error] 43#43: *${index} connect() failed (111: Connection refused) while connecting to upstream, client: 10.1.2.3, server: a.example, request: "GET / HTTP/1.1", upstream: "http://10.53.24.9:8080/", host: "a.example"`,
+    )}
+NAME                   READY   STATUS    RESTARTS   AGE   IP
+app-66d5c7b5d8-abcde   1/1     Running   0          3h    10.53.24.9`,
   },
   {
     name: "a kubelet of a machine that is no node",

@@ -3,6 +3,7 @@
 
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import type { SignGroup } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
 
 const linesMin = 1;
@@ -42,15 +43,29 @@ export const deadEndpoints: Cause = {
   },
 };
 
-function failures({ signs }: Evidence): readonly Sign[] {
+/** If all of them belong to pods that exist and do not end, these pods refuse; no hop is late. */
+function areOfRunningPods(groups: readonly SignGroup[], { objects }: Evidence): boolean {
+  const running = [...objects.pods.values()].filter(
+    ({ ready, isTerminating }) => ready !== false && !isTerminating,
+  );
+  const addresses = new Set(running.flatMap(({ ip }) => ip ?? []));
+  const subjects = groups.flatMap((group) => [...group.subjects.keys()]);
+  return subjects.every((subject) => addresses.has(subject.replace(/:\d+$/, "")));
+}
+
+function failures(evidence: Evidence): readonly Sign[] {
+  const { signs } = evidence;
   const groups = [signs.get("upstream-refused"), signs.get("upstream-timeout")].flatMap((group) =>
     group === undefined || group.count < linesMin ? [] : [group],
   );
   const lines = groups.map((group) => {
-    const how = group.name === "upstream-refused" ? "were refused" : "timed out";
+    const were = group.count === 1 ? "was" : "were";
+    const how = group.name === "upstream-refused" ? `${were} refused` : "timed out";
     const to =
       group.subjects.size === 1 ? group.topSubjects(1)[0] : `${group.subjects.size} addresses`;
     return group.evidence(`${counted(group.count, "connection")} to ${to} ${how}`);
   });
-  return lines.length === 0 ? [] : [{ weight: "proof", source: "logs", lines }];
+  if (lines.length === 0) return [];
+  const weight = areOfRunningPods(groups, evidence) ? "support" : "proof";
+  return [{ weight, source: "logs", lines }];
 }

@@ -3,7 +3,7 @@
 
 import { durationText } from "../../environment/duration-text.ts";
 import { parseGoDuration } from "../../environment/go-duration.ts";
-import type { Cause, Sign } from "../cause.ts";
+import type { Cause, Conclusion, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { Heartbeats } from "../evidence/observations.ts";
 import { versionParts } from "../evidence/settings.ts";
@@ -46,6 +46,8 @@ export const lateHeartbeats: Cause = {
   conclude(evidence) {
     const silent = evidence.signs.get("node-silent");
     const late = lateNodes(evidence);
+    const isSlowRuntime = evidence.signs.get("pleg-unhealthy") !== undefined;
+    if (isSlowRuntime && silent === undefined && late.length === 0) return slowRuntime;
     const longestMs = Math.max(
       silent?.longest?.ms ?? 0,
       late[0]?.longestGapMs ?? 0,
@@ -81,6 +83,22 @@ function currentGraceMs({ settings }: Evidence): number {
   const isNew = version !== undefined && versionParts(version).minor >= longerGraceMinor;
   return isNew ? graceMs.since : graceMs.before;
 }
+
+/** The kubelet itself says that it is not ready, in a heartbeat that is in time. */
+const slowRuntime: Conclusion = {
+  severity: "critical",
+  cause:
+    "The kubelet of a node reports itself as not ready, because its container runtime does not list the " +
+    "containers in time. All pods of the node lose their endpoints, although they may answer.",
+  fix: {
+    component: "the container runtime of the node",
+    change: "crictl ps -aq | wc -l; journalctl -u containerd -u docker --since -1h   # on the node",
+    reason:
+      "A longer grace period does not help, because the heartbeats are in time. Look for a runtime that " +
+      "hangs, slow disks, and many containers: remove exited ones, or restart the runtime.",
+  },
+  missing: ["the log of the container runtime of the node, for the reason"],
+};
 
 function silentNodes(evidence: Evidence): readonly Sign[] {
   const { signs } = evidence;
