@@ -37,7 +37,7 @@ export class LivePageDoctor implements PageDoctor {
   readonly #since = new Map<string, number>();
   #answer: Doctor = {
     state: "idle",
-    detail: "Nothing was examined yet.",
+    detail: "The clusters were not examined yet.",
     examinedAt: null,
     findings: [],
     ruledOut: [],
