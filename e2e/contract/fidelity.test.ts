@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { knownDifferences } from "../real/known-differences.ts";
 
-const heading = "## What differs in the API server, and why";
+const heading = "## Differences of the API server, with reasons";
 
 test("docs/fidelity.md lists the known differences, and no others", () => {
   const document = readFileSync("docs/fidelity.md", "utf8");
