@@ -60,7 +60,7 @@ export function serveCommand(context: CommandContext, done: (code: ExitCode) => 
     .optionsGroup("Page:")
     .option(
       "--listen <host:port>",
-      "address of the page; port 0: any",
+      "address of the page; port 0: any (default: 127.0.0.1:7070)",
       listenAddress,
       defaultListen,
     )
