@@ -4,7 +4,15 @@
 // run, and where it may not or cannot install it says what to install. No dependencies of its own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, lstatSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
@@ -177,7 +185,20 @@ function pageIsReady() {
 
 export function build() {
   run("npx", ["--no-install", "tsc", "-p", "tsconfig.build.json"], "Compiling");
+  for (const folder of ["src", "benchmarks", join("scripts", "docs")]) removeStale(folder);
   writeFileSync(buildStamp, "");
+}
+
+/** Compiled files whose source is gone would go into the package. */
+function removeStale(folder) {
+  const made = join(root, "dist", folder);
+  for (const entry of readdirSync(made, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) removeStale(path);
+    const [, stem] = /^(.*)\.js(?:\.map)?$/.exec(path) ?? [];
+    const isStale = stem !== undefined && !existsSync(join(root, `${stem}.ts`));
+    if (isStale) rmSync(join(root, "dist", path), { force: true });
+  }
 }
 
 function buildPage() {

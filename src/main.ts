@@ -2,7 +2,8 @@
 // every failure a sentence. Nothing else in the program touches the process.
 import { readFileSync } from "node:fs";
 import type { CommandContext } from "./cli/command.ts";
-import { runProgram } from "./cli/program.ts";
+import { runCommandLine } from "./cli/command-line.ts";
+import { commandsFor } from "./cli/command-list.ts";
 import type { LogLevel } from "./environment/log.ts";
 import { nodeClock } from "./environment/node/node-clock.ts";
 import { nodeEnvironment } from "./environment/node/node-environment.ts";
@@ -33,7 +34,9 @@ const context: CommandContext = {
 };
 
 try {
-  process.exitCode = await runProgram(context, version(), process.argv.slice(2));
+  const args = process.argv.slice(2);
+  const commands = await commandsFor(args);
+  process.exitCode = await runCommandLine(context, version(), args, commands);
 } catch (error) {
   const { aborted, reason } = stop.signal;
   const isStopped = aborted && isCausedBy(error, reason);

@@ -75,7 +75,6 @@ Examples:
 
 export function blameCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("blame")
-    .description("find the cause of each failed request in an access log, offline")
     .optionsGroup("Input:")
     .requiredOption(
       "--access-log <file>",

@@ -71,9 +71,6 @@ Examples:
 
 export function doctorCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("doctor")
-    .description(
-      "find the cause of late endpoint changes in logs and objects, or in a live cluster",
-    )
     .argument("[path...]", "files and folders to read; - is standard input")
     .option(
       "--metrics <url-or-file>",

@@ -44,7 +44,6 @@ Examples:
 
 export function incidentCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("incident")
-    .description("replay a real incident, and compare stock with Lockstep")
     .argument("[name]", "name of the incident; without it all incidents are listed")
     .optionsGroup("What to replay:")
     .option("--all", "every incident, without and with its fix", false)

@@ -73,7 +73,6 @@ Examples:
 
 export function ingressCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const command = new Command("ingress")
-    .description("route traffic to the pods of services in one or more clusters")
     .optionsGroup("Configuration:")
     .option(
       "--config <file>",

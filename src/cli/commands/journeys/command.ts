@@ -60,7 +60,6 @@ Examples:
 
 export function journeysCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("journeys")
-    .description("show past endpoint changes and how long each step took")
     .optionsGroup("Which changes:")
     .option("--history <file>", `history file (default: ${defaultHistoryPathText})`, filePath)
     .addOption(

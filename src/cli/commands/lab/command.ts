@@ -76,7 +76,6 @@ Examples:
 
 export function labCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("lab")
-    .description("run embedded Kubernetes clusters for kubectl, until stopped")
     .usage("[options]")
     .addCommand(labApiserverCommand(context, done), { hidden: true })
     .optionsGroup("Size:")

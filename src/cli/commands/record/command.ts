@@ -40,7 +40,6 @@ Examples:
 
 export function recordCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const command = new Command("record")
-    .description("save pod and endpoint changes to a file, until stopped")
     .optionsGroup("The recording:")
     .requiredOption("--out <file>", "file to write; an existing recording is continued", filePath)
     .addOption(

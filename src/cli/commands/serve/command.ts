@@ -53,9 +53,7 @@ Examples:
   lockstep serve --replay incident.jsonl`;
 
 export function serveCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
-  const command = new Command("serve")
-    .description("show clusters, changes and causes as a page in a browser (read-only)")
-    .optionsGroup("Which clusters and services:");
+  const command = new Command("serve").optionsGroup("Which clusters and services:");
   addSourceFlags(addContextFlags(command))
     .optionsGroup("Page:")
     .option(

@@ -48,7 +48,6 @@ Examples:
 
 export function syncCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("sync")
-    .description("copy services of business clusters to an access cluster, until stopped")
     .optionsGroup("Clusters:")
     .requiredOption(
       "--from <cluster>",

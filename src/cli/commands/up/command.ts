@@ -41,7 +41,6 @@ Examples:
 
 export function upCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("up")
-    .description("demonstrate on this machine how a slow control plane loses requests, and the fix")
     .optionsGroup("What to run:")
     .option("--once", "exit after part 4; the exit code shows if all checks passed", false)
     .option("--follow-slices", "route by EndpointSlices only, without the pod watches", false)

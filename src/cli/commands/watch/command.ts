@@ -134,9 +134,7 @@ export function addHistoryFlags(command: Command): Command {
 }
 
 export function watchCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
-  const command = new Command("watch")
-    .description("show every endpoint change and how long each step takes, until stopped")
-    .optionsGroup("Which clusters and services:");
+  const command = new Command("watch").optionsGroup("Which clusters and services:");
   addSourceFlags(addContextFlags(command))
     .optionsGroup("Output:")
     .addOption(slowOption())

@@ -120,9 +120,7 @@ Examples:
   lockstep whatif --from-context production --target 10s --json`;
 
 export function whatifCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
-  const command = new Command("whatif").description(
-    "predict how long changes wait, and find settings that meet a target",
-  );
+  const command = new Command("whatif");
   for (const group of inputGroups) {
     command.optionsGroup(group);
     if (group === "The cluster:") {
