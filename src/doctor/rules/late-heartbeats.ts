@@ -121,15 +121,18 @@ function silentNodes(evidence: Evidence): readonly Sign[] {
   return [{ weight: "proof", source: "logs", lines }];
 }
 
-/** One long gap is a restart of the node, and the other heartbeats came in time. */
-function isOnTime({ count, longGaps }: Heartbeats): boolean {
-  return count > longGaps && longGaps <= 1;
-}
+/** One long gap is a restart of the node. */
+const longGapsMin = 2;
 
-/** Its heartbeats were observed: they came in time, or none came. A node without any is down, not late. */
-function isNotLate({ objects }: Evidence, node: string): boolean {
+/**
+ * Its heartbeats were observed: they came in time, or none came. A node without any is down, not late.
+ * A single heartbeat after a long gap is a restart too, unless the node became not ready again and again.
+ */
+function isNotLate({ objects, signs }: Evidence, node: string): boolean {
   const beats = objects.observed.heartbeats.get(node);
-  return beats !== undefined && (beats.count === 0 || isOnTime(beats));
+  if (beats === undefined || beats.longGaps >= longGapsMin) return false;
+  const isRestart = beats.count > 0 && beats.count === beats.longGaps;
+  return !isRestart || (signs.get("node-not-ready")?.subjects.get(node) ?? 0) < flapsMin;
 }
 
 /** Nodes whose heartbeats came again after the grace period; the latest first. */
@@ -137,7 +140,7 @@ function lateNodes(evidence: Evidence): readonly Heartbeats[] {
   const graceMs = currentGraceMs(evidence);
   return [...evidence.objects.observed.heartbeats.values()]
     .filter(({ longestGapMs }) => longestGapMs > graceMs && longestGapMs <= lateMaxMs)
-    .filter((beats) => !isOnTime(beats))
+    .filter(({ longGaps }) => longGaps >= longGapsMin)
     .sort((a, b) => b.longestGapMs - a.longestGapMs);
 }
 
