@@ -29,6 +29,7 @@ export type SignName =
   | "no-active-endpoint"
   | "node-not-found"
   | "node-not-ready"
+  | "node-returned"
   | "node-silent"
   | "node-status-failed"
   | "pleg-unhealthy"
@@ -145,8 +146,14 @@ function signValues(values: Partial<Record<Value, string | undefined>>): SignVal
 const dialProblem =
   "connection refused|i\\/o timeout|no route to host|network is unreachable|connection timed out";
 
-/** A request to an API server: probes, scrapes and webhooks go to other paths. */
-const apiRequest = String.raw`https?:\/\/([^\/\s"\\]+)\/(?:apis?\/|version\b)[^\s"\\]*\\?"?: `;
+/** journalctl cuts a line at the width of the terminal: `connect: co>`. */
+const cutProblem = String.raw`[a-z\/: ]{0,30}[>…]$`;
+
+/**
+ * A request to an API server: probes, scrapes and webhooks go to other paths, and the API servers of
+ * extensions are asked for the same paths by the API server itself.
+ */
+const apiRequest = String.raw`^(?!.*fail(?:ing|ed) or missing response).*?https?:\/\/([^\/\s"\\]+)\/(?:apis?\/|version\b)[^\s"\\]*\\?"?: `;
 
 /** Answers, so the connection works: a conflict, or a kind that is not installed. */
 const isAnswered = /the object has been modified|could not find the requested resource/;
@@ -163,7 +170,7 @@ const forms: readonly SignForm[] = [
   plain(
     "throttled",
     "Throttling request took",
-    /^Throttling request took (\S+), request: ([A-Z]+):(.+)/,
+    /Throttling request took (\S+), request: ([A-Z]+):(.+)/,
     "ms",
     "detail",
     "subject",
@@ -171,7 +178,7 @@ const forms: readonly SignForm[] = [
   plain(
     "throttled",
     "Waited for ",
-    /^Waited for (\S+?),? (?:due to client-side throttling, not priority and fairness,|.* -) request: ([A-Z]+):(.+)/,
+    /Waited for (\S+?),? (?:due to client-side throttling, not priority and fairness,|.* -) request: ([A-Z]+):(.+)/,
     "ms",
     "detail",
     "subject",
@@ -186,13 +193,13 @@ const forms: readonly SignForm[] = [
   plain(
     "kubernetes-endpoints-reset",
     "Resetting endpoints for master service",
-    /^Resetting endpoints for master service "kubernetes" to (.*)/s,
+    /Resetting endpoints for master service "kubernetes" to (.*)/s,
     "subject",
   ),
   plain(
     "kubernetes-endpoints-seen",
     "Setting endpoints for",
-    /^Setting endpoints for "?default\/kubernetes:?[\w-]*"? to (\[.*)/s,
+    /Setting endpoints for "?default\/kubernetes:?[\w-]*"? to (\[.*)/s,
     "subject",
   ),
 
@@ -278,7 +285,7 @@ const forms: readonly SignForm[] = [
   plain(
     "forbidden",
     " cannot ",
-    /[Uu]ser \\?"([^"\\]+)\\?" cannot (.+?)(?: at the cluster scope| in the namespace|:|$)/,
+    /^(?!.*no relationship found between node).*?[Uu]ser \\?"([^"\\]+)\\?" cannot (.+?)(?: at the cluster scope| in the namespace|:|$)/,
     "subject",
     "detail",
   ),
@@ -297,7 +304,7 @@ const forms: readonly SignForm[] = [
   plain(
     "api-unreachable",
     "dial tcp",
-    new RegExp(`${apiRequest}dial tcp:? \\S+ (?:connect: )?(${dialProblem})`),
+    new RegExp(`${apiRequest}dial tcp:? \\S+ (?:connect: )?(${dialProblem}|${cutProblem})`),
     "subject",
     "detail",
   ),
@@ -323,7 +330,7 @@ const forms: readonly SignForm[] = [
   ),
 
   // Leader election.
-  plain("leader-elected", "leader elected", /^[Nn]ew +leader elected:? +(\S+)/, "subject"),
+  plain("leader-elected", "leader elected", /\b[Nn]ew +leader elected:? +(\S+)/, "subject"),
   structured("leader-elected", "New leader elected", { subject: "identity" }),
   plain(
     "leader-held",
@@ -353,7 +360,7 @@ const forms: readonly SignForm[] = [
   plain(
     "node-silent",
     "been updated for",
-    /^[Nn]ode (\S+) hasn't been updated for (\S+?)\.(?: |$)/,
+    /\b[Nn]ode (\S+) hasn't been updated for (\S+?)\.(?: |$)/,
     "subject",
     "ms",
   ),
@@ -361,7 +368,7 @@ const forms: readonly SignForm[] = [
   plain(
     "node-not-ready",
     "NodeNotReady event message",
-    /^Recording (?:status change )?NodeNotReady event message for node (\S+)/,
+    /\bRecording (?:status change )?NodeNotReady event message for node (\S+)/,
     "subject",
   ),
   structured("node-not-ready", "Recording status change event message for node", {
@@ -379,6 +386,12 @@ const forms: readonly SignForm[] = [
     "Event occurred",
     { subject: "object", detail: "reason" },
     "NodeNotReady",
+  ),
+  plain(
+    "node-returned",
+    "ReadyCondition for Node",
+    /ReadyCondition for Node (\S+) transitioned from Unknown to &?\{\S* ?Ready (?:Status:)?True/,
+    "subject",
   ),
   plain("node-not-ready", "became not ready", /^Node became not ready:? ?(.*)/s, "detail"),
   structured("node-not-ready", "Node became not ready", { subject: "node", detail: "condition" }),
@@ -409,14 +422,14 @@ const forms: readonly SignForm[] = [
   plain(
     "upstream-refused",
     "while connecting to upstream",
-    /^connect\(\) failed \(1\d\d: ([^)]+)\) while connecting to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/s,
+    /connect\(\) failed \(1\d\d: ([^)]+)\) while connecting to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/s,
     "detail",
     "subject",
   ),
   plain(
     "upstream-timeout",
     "upstream timed out",
-    /^upstream timed out \(110: \w+ timed out\) while (connecting) to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/s,
+    /upstream timed out \(110: \w+ timed out\) while (connecting) to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/s,
     "detail",
     "subject",
   ),
@@ -425,6 +438,13 @@ const forms: readonly SignForm[] = [
     "upstream-refused",
     "Bad Gateway' caused by",
     new RegExp(`'502 Bad Gateway' caused by: dial tcp (\\S+?): (?:connect: )?(${dialProblem})`),
+    "subject",
+    "detail",
+  ),
+  plain(
+    "upstream-refused",
+    "502 Bad Gateway",
+    new RegExp(`502 Bad Gateway\\b.*? (?:error|err)="?dial tcp (\\S+?): (?:connect: )?(${dialProblem})`),
     "subject",
     "detail",
   ),
@@ -472,7 +492,7 @@ const forms: readonly SignForm[] = [
   plain(
     "no-active-endpoint",
     "Error obtaining Endpoints for Service",
-    /^Error obtaining Endpoints for Service "([^"]+)"/,
+    /Error obtaining Endpoints for Service "([^"]+)"/,
     "subject",
   ),
   plain("reload-required", "backend reload required", /(ackend reload required)/, "detail"),
@@ -525,10 +545,29 @@ const forms: readonly SignForm[] = [
   }),
   plain("etcd-slow", "etcdserver: request timed out", /(etcdserver: request timed out)/, "detail"),
   plain(
+    "etcd-slow",
+    "apply entries took too long",
+    /apply entries took too long \[(\S+) for \d+ entries\]/,
+    "ms",
+  ),
+  plain(
+    "etcd-slow",
+    "waiting for read index response",
+    /(timed out waiting for read index response)/,
+    "detail",
+  ),
+  plain(
     "etcd-heartbeat",
     "to send out heartbeat on time",
-    /(failed to send out heartbeat on time)/,
+    /(failed to send out heartbeat on time)(?: \(exceeded the \S+ timeout for ([^\s,)]+))?/,
     "detail",
+    "ms",
+  ),
+  structured(
+    "etcd-heartbeat",
+    "leader failed to send out heartbeat on time; took too long, leader is overloaded likely from slow disk",
+    { ms: "exceeded-duration" },
+    "to send out heartbeat on time",
   ),
   plain("etcd-leader", "lost leader", /(lost leader \S+)/, "detail"),
   plain("etcd-leader", "leader changed", /(leader changed)/, "detail"),
@@ -603,6 +642,8 @@ function narrowed(sign: LogSign): LogSign | undefined {
       return discoveryPath.test(subject) ? { ...sign, name: "discovery-throttled" } : sign;
     case "etcd-slow":
       return ms !== undefined && ms < etcdSlowMs ? { ...sign, name: "etcd-delay" } : sign;
+    case "etcd-heartbeat":
+      return (ms ?? 0) >= etcdSlowMs ? { ...sign, name: "etcd-slow" } : sign;
     case "watch-failed":
       if (/Too large resource version/.test(detail)) {
         return { ...sign, name: "cache-behind", detail: "Too large resource version" };
@@ -615,7 +656,20 @@ function narrowed(sign: LogSign): LogSign | undefined {
     case "node-not-ready":
       // Events of every kind have the same message; only this reason is meant.
       return /^(?!NodeNotReady$)[A-Z]\w+$/.test(detail) ? undefined : sign;
+    case "upstream-refused":
+    case "upstream-timeout":
+      return upstreamSign(sign);
     default:
       return sign;
   }
+}
+
+/** Until 0.12 ingress-nginx sent requests there for services without an endpoint. */
+const emptyUpstream = /^127\.0\.0\.1:8181$/;
+/** Programs beside the proxy, on its own machine: PHP, an authentication service, a socket. */
+const localUpstream = /^(?:127\.|localhost\b|\[::1\]|unix:)/;
+
+function upstreamSign(sign: LogSign): LogSign | undefined {
+  if (emptyUpstream.test(sign.subject)) return { ...sign, name: "no-active-endpoint", subject: "" };
+  return localUpstream.test(sign.subject) ? undefined : sign;
 }
