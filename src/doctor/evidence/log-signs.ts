@@ -10,6 +10,7 @@ export type SignName =
   | "api-unreachable"
   | "cache-behind"
   | "certificate-time"
+  | "container-crashed"
   | "controller-started"
   | "discovery-throttled"
   | "endpoint-write-failed"
@@ -26,6 +27,7 @@ export type SignName =
   | "leader-elected"
   | "leader-held"
   | "leader-lost"
+  | "liveness-failed"
   | "no-active-endpoint"
   | "node-not-found"
   | "node-not-ready"
@@ -156,7 +158,8 @@ const cutProblem = String.raw`[a-z\/: ]{0,30}[>…]$`;
 const apiRequest = String.raw`^(?!.*fail(?:ing|ed) or missing response).*?https?:\/\/([^\/\s"\\]+)\/(?:apis?\/|version\b)[^\s"\\]*\\?"?: `;
 
 /** Answers, so the connection works: a conflict, or a kind that is not installed. */
-const isAnswered = /the object has been modified|could not find the requested resource/;
+const isAnswered =
+  /the object has been modified|could not find the requested resource|no relationship found between node/;
 
 /** The request was sent or tried, and no answer came. */
 const timedOut =
@@ -204,6 +207,12 @@ const forms: readonly SignForm[] = [
   ),
 
   // Requests at the API server.
+  plain(
+    "etcd-slow",
+    "GuaranteedUpdate etcd3",
+    /^Trace\[\d+\]: "(GuaranteedUpdate etcd3)".*?total time: (?:\d{4,}(?:\.\d+)?ms|[1-9]\S*s)\)/s,
+    "detail",
+  ),
   plain(
     "slow-request",
     "total time: ",
@@ -340,6 +349,7 @@ const forms: readonly SignForm[] = [
   ),
   plain("leader-lost", "election lost", /(leader ?election lost)/, "detail"),
   plain("leader-lost", "stopped leading", /(stopped leading)/, "detail"),
+  plain("leader-lost", "lost master", /\b(lost master)$/, "detail"),
   plain(
     "leader-lost",
     "failed to renew lease",
@@ -418,6 +428,22 @@ const forms: readonly SignForm[] = [
     "detail",
   ),
 
+  // Containers that end by themselves, and those that are ended because of their liveness probe.
+  plain("container-crashed", "OOMKilled", /\b(OOMKilled)\b/, "detail"),
+  plain(
+    "container-crashed",
+    "restarting failed container",
+    /(Back-off restarting failed container)/,
+    "detail",
+  ),
+  plain("container-crashed", "CrashLoopBackOff", /\b(CrashLoopBackOff)\b/, "detail"),
+  plain(
+    "liveness-failed",
+    "iveness probe",
+    /Liveness probe (?:for "[^"]*" )?(failed|errored)/,
+    "detail",
+  ),
+
   // Proxies.
   plain(
     "upstream-refused",
@@ -444,7 +470,9 @@ const forms: readonly SignForm[] = [
   plain(
     "upstream-refused",
     "502 Bad Gateway",
-    new RegExp(`502 Bad Gateway\\b.*? (?:error|err)="?dial tcp (\\S+?): (?:connect: )?(${dialProblem})`),
+    new RegExp(
+      `502 Bad Gateway\\b.*? (?:error|err)="?dial tcp (\\S+?): (?:connect: )?(${dialProblem})`,
+    ),
     "subject",
     "detail",
   ),
@@ -454,6 +482,14 @@ const forms: readonly SignForm[] = [
     /" 503 UF\S* upstream_reset_before_response_started\{[^}]*connection[_ ]failure[^}]*\}.*?"(\d+\.\d+\.\d+\.\d+:\d+)"/,
     "subject",
   ),
+  // Access logs of Envoy in JSON, and those of before 1.14, which give no reason beside the flag.
+  plain(
+    "upstream-refused",
+    "upstream_reset_before_response_started{",
+    /^\{(?=.*\{[^}]*connection[_ ]failure).*"(?:upstream_?[Hh]ost|host)" ?: ?"(\d+\.\d+\.\d+\.\d+:\d+)"/,
+    "subject",
+  ),
+  plain("upstream-refused", '" 503 UF', /" 503 UF\S* .*"(\d+\.\d+\.\d+\.\d+:\d+)"/, "subject"),
   plain(
     "no-active-endpoint",
     "no_healthy_upstream",
@@ -500,7 +536,7 @@ const forms: readonly SignForm[] = [
   plain(
     "status-write-failed",
     "pdating ingress",
-    /([Ee]rror updating ingress (?:rule|status).*)/s,
+    /([Ee]rror (?:while )?updating ingress (?:rule|status).*)/s,
     "detail",
   ),
   plain(
@@ -615,8 +651,16 @@ export function signsIn(raw: string, words: readonly string[]): ReadSigns | unde
 }
 
 /** Events that were counted: `40s (x7381 over 20h)`. */
+const countedEvent = /(\S{1,16}) \(x(\d{1,9}) over (\S{1,16})\)/;
+/** Until 1.7: `2h  10s  4210  kubelet, node-1  spec.containers{web}  Warning  Unhealthy  …`. */
+const countedColumn =
+  /^\s*\d+[smhd]\S*\s+\d+[smhd]\S*\s+(\d{1,9})\s+\{?(?:kubelet|default-scheduler|\w+-controller)\b/;
+
 function timesIn(raw: string): number {
-  return Math.max(1, Number(/\(x(\d{1,9}) over /.exec(raw)?.[1] ?? 1));
+  const [, last, count, first] = countedEvent.exec(raw) ?? [];
+  // The first one and the last one are as old as each other: it was the start of the pod, and it is over.
+  if (count !== undefined) return last === first ? 1 : Math.max(1, Number(count));
+  return Math.max(1, Number(countedColumn.exec(raw)?.[1] ?? 1));
 }
 
 /** One object: lists are read by informers of many programs. */
@@ -629,6 +673,9 @@ const discoveryPath = /^(?:https?:\/\/[^/]+)?\/(?:api|apis)(?:\/[\w.-]+)?(?:\/v\
 
 /** etcd warns from 100 ms, which busy clusters reach daily; requests get late from here. */
 const etcdSlowMs = 300;
+
+/** No machine runs for so long. */
+const neverMs = 10 * 365 * 86_400_000;
 
 /** The exact meaning of a message that stands for several; undefined when it has none of them. */
 function narrowed(sign: LogSign): LogSign | undefined {
@@ -650,7 +697,11 @@ function narrowed(sign: LogSign): LogSign | undefined {
       }
       return isAnswered.test(detail) ? undefined : sign;
     case "leader-lost":
+    case "status-write-failed":
       return isAnswered.test(detail) ? undefined : sign;
+    case "pleg-unhealthy":
+      // A kubelet that has just started has never listed its containers: 2562047 hours.
+      return (ms ?? 0) > neverMs ? undefined : sign;
     case "forbidden":
       return subject.startsWith("system:") && !builtInUser.test(subject) ? sign : undefined;
     case "node-not-ready":

@@ -32,6 +32,8 @@ export const leaderChanges = logCause({
 
 /** The renewal failed, and so the process gave the lock up: a process that is asked to end only gives it up. */
 function isLost({ subjects, details }: SignGroup): boolean {
-  const isGivenUp = [...details.keys()].some((detail) => /election ?lost|stopped leading/i.test(detail));
+  const isGivenUp = [...details.keys()].some((detail) =>
+    /election ?lost|stopped leading/i.test(detail),
+  );
   return isGivenUp && [...subjects.keys()].some((lock) => lock !== "");
 }
