@@ -59,7 +59,7 @@ export const emptyIngressStatus: Cause = {
 };
 
 /**
- * One Ingress may be new, or of a class that nobody serves. A new leader needs a minute: until then the
+ * One Ingress may be new, or of a class without a controller. A new leader needs a minute: until then the
  * status that the old one removed is empty.
  */
 function isRule({ objects, signs }: Evidence): boolean {
