@@ -49,6 +49,7 @@ statusPort: 9411
     forget: ["old"],
     followSlices: false,
     probe: false,
+    damping: true,
     unreachable: "distrust",
     unreachableAfterMs: 90_000,
     writesPerSecond: 20,

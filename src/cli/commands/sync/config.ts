@@ -34,6 +34,7 @@ export interface SyncConfig {
   readonly forget: readonly string[];
   readonly followSlices: boolean;
   readonly probe: boolean;
+  readonly damping: boolean;
   readonly unreachable?: UnreachablePolicy;
   readonly unreachableAfterMs?: number;
   readonly writesPerSecond: number;
@@ -69,6 +70,7 @@ export function readSyncConfig(file: string, text: string): SyncConfig {
     forget: [],
     followSlices: false,
     probe: true,
+    damping: true,
     writesPerSecond: defaultWritesPerSecond,
     statusHost: "127.0.0.1",
     ...read,
@@ -99,6 +101,7 @@ const fields: Fields = {
   forget: list(text(clusterName)),
   followSlices: yesOrNo,
   probe: yesOrNo,
+  damping: yesOrNo,
   unreachable: text(choice(unreachablePolicies)),
   unreachableAfter: text(duration({ fromMs: 1_000, toMs: 86_400_000 })),
   writesPerSecond: text(clientQps),

@@ -36,7 +36,7 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
     flags.config === undefined
       ? configOfFlags(flags)
       : await configOfFile(environment, flags, flags.config);
-  const { namespaces, labels, createNamespaces, forget, followSlices } = config;
+  const { namespaces, labels, createNamespaces, forget, followSlices, damping } = config;
   const { unreachable, unreachableAfterMs, sources } = config;
   const selection = new NamespaceSelection(
     namespaces === "all" ? "all" : new Set(namespaces),
@@ -52,7 +52,13 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
     ...(unreachableAfterMs === undefined ? {} : { unreachableAfterMs }),
   };
   const forgottenClusters = new Set(forget);
-  const policy = namespacePolicy("all", { selection, truth, createNamespaces, forgottenClusters });
+  const policy = namespacePolicy("all", {
+    selection,
+    truth,
+    damping,
+    createNamespaces,
+    forgottenClusters,
+  });
   return { config, selection, policy, ...(await connect(environment, config)) };
 }
 
@@ -119,6 +125,7 @@ function configOfFlags(flags: SyncFlags): SyncConfig {
     forget,
     followSlices: false,
     probe: true,
+    damping: true,
     writesPerSecond: defaultWritesPerSecond,
     statusHost: "127.0.0.1",
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
