@@ -26,6 +26,11 @@ import {
 } from "./synced-endpoint.ts";
 
 export interface OfferSource extends SnapshotSource {
+  /**
+   * Whether the service has a ServiceExport; false where these are not watched, undefined while it
+   * is not known.
+   */
+  isExported(namespace: string, name: string): boolean | undefined;
   /** The zone of a node, where it is known. */
   zoneOf(node: string): string | undefined;
   /** When the last event about the service came; undefined before. */
@@ -122,7 +127,8 @@ function offeredService(
   const service = source.service(namespace, name);
   if (service === undefined || !isCopyable(service)) return undefined;
   if (!areEndpointsListed(service, source, truth)) return undefined;
-  return selection.isSelected(service, source.cluster) ? service : undefined;
+  const isExported = source.isExported(namespace, name) === true;
+  return selection.isSelected(service, source.cluster, isExported) ? service : undefined;
 }
 
 /** With pods alone a cluster counts as listed, but some services have no endpoints but the slices'. */
@@ -141,6 +147,7 @@ function isDoubtful(
 ): boolean {
   const service = source.service(namespace, name);
   if (service === undefined) return false;
+  if (source.isExported(namespace, name) === undefined) return true;
   return selection.isDoubtful?.(service, source.cluster) === true;
 }
 

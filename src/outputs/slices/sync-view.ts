@@ -199,6 +199,7 @@ export class SyncView {
         // Pods that a first list has lost are probed instead, which is sooner known.
         before: ({ resource }) => (resource === "pods" ? 0 : this.#servicesCopiedFrom(cluster)),
       },
+      needsExports: policy.selection.needsExports ?? false,
       unreachableAfterMs: () => policy.truth.unreachableAfterMs ?? defaultUnreachableAfterMs,
       onService: (key, lane) => {
         this.#keys.add(key);

@@ -29,6 +29,7 @@ sources:
 target: edge
 namespaces: all
 labels: { team: pay }
+exports: true
 createNamespaces: true
 forget: [old]
 followSlices: false
@@ -45,6 +46,7 @@ statusPort: 9411
     target: { name: "edge", context: "edge" },
     namespaces: "all",
     labels: { team: "pay" },
+    exports: true,
     createNamespaces: true,
     forget: ["old"],
     followSlices: false,

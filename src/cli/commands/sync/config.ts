@@ -30,6 +30,8 @@ export interface SyncConfig {
   readonly target: ConfiguredCluster;
   readonly namespaces: "all" | readonly string[];
   readonly labels: LabelSelection;
+  /** Services with a ServiceExport too. */
+  readonly exports: boolean;
   readonly createNamespaces: boolean;
   readonly forget: readonly string[];
   readonly followSlices: boolean;
@@ -66,6 +68,7 @@ export function readSyncConfig(file: string, text: string): SyncConfig {
   return {
     namespaces: [],
     labels: {},
+    exports: false,
     createNamespaces: false,
     forget: [],
     followSlices: false,
@@ -97,6 +100,7 @@ const fields: Fields = {
   namespaces: (node, report, field) =>
     isScalar(node) && node.value === "all" ? "all" : list(text(anyText))(node, report, field),
   labels: labelMap,
+  exports: yesOrNo,
   createNamespaces: yesOrNo,
   forget: list(text(clusterName)),
   followSlices: yesOrNo,

@@ -36,12 +36,12 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
     flags.config === undefined
       ? configOfFlags(flags)
       : await configOfFile(environment, flags, flags.config);
-  const { namespaces, labels, createNamespaces, forget, followSlices, damping } = config;
+  const { namespaces, labels, exports, createNamespaces, forget, followSlices, damping } = config;
   const { unreachable, unreachableAfterMs, sources } = config;
-  const selection = new NamespaceSelection(
-    namespaces === "all" ? "all" : new Set(namespaces),
+  const selection = new NamespaceSelection(namespaces === "all" ? "all" : new Set(namespaces), {
     labels,
-  );
+    exports,
+  });
   const own = sources.flatMap(({ name, unreachable: asked }): [string, UnreachablePolicy][] =>
     asked === undefined ? [] : [[name, asked]],
   );
@@ -121,6 +121,7 @@ function configOfFlags(flags: SyncFlags): SyncConfig {
     target,
     namespaces: allNamespaces ? "all" : namespace,
     labels: {},
+    exports: false,
     createNamespaces,
     forget,
     followSlices: false,
