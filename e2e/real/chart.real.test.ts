@@ -1,6 +1,9 @@
 // The Helm chart, judged by real helm: the plain manifests are those that it gives, wrong values are
 // refused in words, and a cluster is as it was after install, upgrade, rollback and uninstall; on a real
 // kube-apiserver and on the lab.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type LabProcess, startLabProcess } from "../lab-process.ts";
 import { realProgram } from "./harness/real-binaries.ts";
@@ -110,15 +113,19 @@ describe("on a real kube-apiserver", () => {
 });
 
 describe("on the lab", () => {
+  let folder: string;
   let lab: LabProcess;
   let helm: HelmCluster;
   beforeAll(async () => {
-    lab = await startLabProcess();
+    // A file of its own: a lab outside of this process namespace takes the lab's folder for a leftover.
+    folder = mkdtempSync(join(tmpdir(), "lockstep-chart-"));
+    lab = await startLabProcess("--kubeconfig", join(folder, "lab.yaml"));
     helm = new HelmCluster(lab.kubeconfig, realProgram("kubectl"));
   });
   afterAll(async () => {
     helm?.close();
     await lab?.stop();
+    rmSync(folder, { recursive: true, force: true });
   });
 
   it("is installed, upgraded, rolled back and uninstalled, and leaves nothing", async () => {
