@@ -129,13 +129,15 @@ function unknownPlace(text: string): string | undefined {
 const maxUrlLength = 1_024;
 
 const authUrl: Parse<Place> = (text) => {
-  const [, scheme, host = "", portText, path = "/"] =
-    /^(https?):\/\/([A-Za-z0-9.-]+|\$(?:host|http_host|best_http_host))(?::(\d{1,5}))?(\/[\x21-\x7e]*)?$/.exec(
+  const [, scheme, host = "", portText, written = "/"] =
+    /^(https?):\/\/([A-Za-z0-9.-]+|\$(?:host|http_host|best_http_host))(?::(\d{1,5}))?([/?][\x21-\x7e]*)?$/.exec(
       text,
     ) ?? [];
   if (scheme === undefined || text.length > maxUrlLength) {
     return { problem: `${shown(text)} is not an address such as "http://auth.tools.svc/check"` };
   }
+  // A query may follow the host at once.
+  const path = written.startsWith("?") ? `/${written}` : written;
   const unknown = unknownPlace(path);
   if (unknown !== undefined) return { problem: `the variable $${unknown} is not supported here` };
   if (/^[\d.]+$/.test(host)) {
