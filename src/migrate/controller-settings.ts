@@ -55,8 +55,8 @@ const rows: Readonly<Record<string, Row>> = {
   },
   "proxy-connect-timeout": {
     usual: "5",
-    lockstep: "1 s; for another time use the annotation proxy-connect-timeout",
-    same: is("1", "1s"),
+    lockstep: "0.5 s; for another time use the annotation proxy-connect-timeout",
+    same: is("500ms"),
   },
   "proxy-read-timeout": {
     usual: "60",
@@ -151,8 +151,8 @@ const rows: Readonly<Record<string, Row>> = {
     lockstep: "16k; 128k with the annotation proxy-buffer-size",
     same: is("4k", "8k", "16k"),
   },
-  "client-header-timeout": { usual: "60", lockstep: "30 s", same: is("30") },
-  "client-body-timeout": { usual: "60", lockstep: "60 s", same: is("60") },
+  "client-header-timeout": { usual: "60", lockstep: "30 s", same: is("30", "30s") },
+  "client-body-timeout": { usual: "60", lockstep: "60 s", same: is("60", "60s") },
   "large-client-header-buffers": {
     usual: "4 8k",
     lockstep: "4 buffers of 16k",
@@ -277,7 +277,7 @@ const rows: Readonly<Record<string, Row>> = {
     lockstep: "redirects of annotations with a path are relative",
   },
   "proxy-http-version": { usual: "1.1", lockstep: "1.1", same: is("1.1") },
-  "keep-alive": { usual: "75", lockstep: "75 s", same: is("75") },
+  "keep-alive": { usual: "75", lockstep: "75 s", same: is("75", "75s") },
   "disable-ipv6": { usual: "false", lockstep: "--listen decides", same: () => true },
   "bind-address": { usual: "", lockstep: "--listen", same: off },
   "global-auth-snippet": none(),

@@ -5,8 +5,7 @@ import { helpText } from "../../help-text.ts";
 import { checkCommand } from "./check-command.ts";
 
 const epilogue = `
-Both commands only read. migrate check compares objects, migrate compare compares answers. Run check
-first: it finds what no request shows, such as a snippet that is ignored.
+It only reads.
 
 Examples:
   lockstep migrate check --context prod
