@@ -45,10 +45,8 @@ dist/image). Needs root and mmdebstrap. Node is copied from this machine, becaus
 
 const suite = "bookworm";
 /** nginx with Lua, and the C++ library of Node. */
-const packages = [
-  ...["nginx", "libnginx-mod-http-lua", "lua-resty-core", "lua-cjson"],
-  ...["libstdc++6", "ca-certificates"],
-];
+const packages =
+  "nginx libnginx-mod-http-lua lua-resty-core lua-cjson libstdc++6 ca-certificates".split(" ");
 const left = ["doc", "man", "locale", "info", "lintian"];
 export const imageUser = 10_001;
 const packageFolder = "usr/lib/lockstep";

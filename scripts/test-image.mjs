@@ -81,22 +81,10 @@ async function judge() {
   await until("the lab has started", lab, () => existsSync(kubeconfig));
   await createShop(parse(readFileSync(kubeconfig, "utf8")));
   const [http, status] = [await freePort(), await freePort()];
-  const ingress = startInImage(
-    image,
-    [
-      ...["/usr/bin/node", "/usr/lib/lockstep/bin/lockstep.mjs", "ingress"],
-      ...[
-        "--kubeconfig",
-        "/tmp/kubeconfig",
-        "--prefix",
-        "/var/lib/lockstep",
-        "--listen",
-        "127.0.0.1",
-      ],
-      ...["--http-port", http, "--status-port", status],
-    ],
-    kubeconfig,
-  );
+  const flags = ["--listen", "127.0.0.1", "--http-port", http, "--status-port", status];
+  const files = ["--kubeconfig", "/tmp/kubeconfig", "--prefix", "/var/lib/lockstep"];
+  const entrypoint = ["/usr/bin/node", "/usr/lib/lockstep/bin/lockstep.mjs"];
+  const ingress = startInImage(image, [...entrypoint, "ingress", ...files, ...flags], kubeconfig);
   await until("the ingress is ready", ingress, () => isOk(`http://127.0.0.1:${status}/readyz`));
   report(true, "lockstep ingress is ready, with nginx from the image");
   let answer = "";
