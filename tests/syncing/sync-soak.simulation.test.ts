@@ -1,6 +1,7 @@
 // Whatever happens to networks, API servers and the syncer itself, the access cluster ends up with
 // what the pods say, and with nothing else changed.
 import { expect } from "vitest";
+import { namespacePolicy } from "../../src/decide/syncing/sync-policy.ts";
 import { randomInt } from "../../src/environment/random.ts";
 import { resyncEveryMs } from "../../src/outputs/slices/service-syncer.ts";
 import { forEachSeed } from "../../src/simulation/seeds.ts";
@@ -21,7 +22,8 @@ forEachSeed(
       const { random } = world.simulation;
       const soak = new SoakWorld(world);
       await soak.prepare();
-      const syncers: RunningSyncer[] = [world.startSyncer()];
+      const policy = namespacePolicy(new Set(["shop"]), { damping: seed % 2 === 0 });
+      const syncers: RunningSyncer[] = [world.startSyncer({ policy })];
       const ends = new Set<() => void>();
       for (let step = 0; step < 120; step += 1) {
         await world.simulation.sleep(randomInt(random, 1_500));
@@ -33,7 +35,7 @@ forEachSeed(
         }
         if (randomInt(random, 25) === 0) {
           await syncers.at(-1)?.stop();
-          syncers.push(world.startSyncer());
+          syncers.push(world.startSyncer({ policy }));
         }
       }
       for (const end of ends) end();
