@@ -11,6 +11,7 @@ import type { RequestObserver } from "../../src/apiserver/http/request-record.ts
 import { objectsAt, textAt } from "../../src/apiserver/kinds/fields.ts";
 import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import type { RoutingDecision } from "../../src/decide/decision.ts";
+import { namespacePolicy } from "../../src/decide/syncing/sync-policy.ts";
 import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import { Leadership } from "../../src/ingress/leadership.ts";
 import { type KubeRequest, parseJson } from "../../src/kube/client/client.ts";
@@ -152,7 +153,7 @@ class RightsWorld {
       sources: [{ cluster: "lab", client: this.#client("lab", "lockstep-reader") }],
       target: { cluster: "edge", client: this.#client("edge", "lockstep-sync") },
       writeClient: this.#client("edge", "lockstep-sync"),
-      policy: { namespaces: new Set(["shop"]), createNamespaces: false },
+      policy: namespacePolicy(new Set(["shop"])),
     });
     this.#witness.start();
     const parts = [this.#loop, leadership, syncer, this.#events];

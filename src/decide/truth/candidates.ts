@@ -13,8 +13,18 @@ import type { Candidate } from "./verdict.ts";
 /** A slice has room for as many. Each port is judged by itself, so more would only take time. */
 export const maxServicePorts = 100;
 
+/** A headless service without ports has this instead: its pods' addresses, at whatever port. */
+const anyPort: ServicePort = {
+  name: "",
+  port: 0,
+  protocol: "TCP",
+  targetPort: 0,
+  appProtocol: undefined,
+};
+
 /** The port of a service that a route names, by its number or its name there. */
 export function servicePort(service: Service, port: number | string): ServicePort | undefined {
+  if (service.ports.length === 0 && port === anyPort.port) return anyPort;
   return service.ports
     .slice(0, maxServicePorts)
     .find((one) => (typeof port === "number" ? one.port : one.name) === port);
