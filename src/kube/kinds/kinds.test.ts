@@ -258,18 +258,24 @@ test("a service", () => {
     spec: {
       sessionAffinity: "ClientIP",
       sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } },
+      ipFamilyPolicy: "PreferDualStack",
       internalTrafficPolicy: "Local",
       trafficDistribution: "PreferClose",
     },
   });
   expect(spread.traffic).toEqual({
     affinityTimeoutSeconds: 60,
+    ipFamilyPolicy: "PreferDualStack",
     internalTrafficPolicy: "Local",
     trafficDistribution: "PreferClose",
   });
   const usual = serviceKind.project({
     metadata: raw,
-    spec: { sessionAffinity: "None", internalTrafficPolicy: "Cluster" },
+    spec: {
+      sessionAffinity: "None",
+      ipFamilyPolicy: "SingleStack",
+      internalTrafficPolicy: "Cluster",
+    },
   });
   expect("traffic" in usual).toBe(false);
   expect([isHeadless(service), isHeadless(external), external.selector]).toEqual([

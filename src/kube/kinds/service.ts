@@ -45,6 +45,7 @@ export interface Service {
 /** Settings of how traffic is spread; each is absent when it has its default. */
 export interface ServiceTraffic {
   readonly affinityTimeoutSeconds?: number;
+  readonly ipFamilyPolicy?: string;
   readonly internalTrafficPolicy?: string;
   readonly trafficDistribution?: string;
 }
@@ -84,10 +85,12 @@ function projectService(raw: unknown, similar?: Service): Service {
 function trafficOf(spec: RawRecord): Pick<Service, "traffic"> {
   const clientIP = recordAt(recordAt(spec, "sessionAffinityConfig"), "clientIP");
   const affinityTimeoutSeconds = optionalInteger(clientIP, "timeoutSeconds");
+  const ipFamilyPolicy = optionalString(spec, "ipFamilyPolicy");
   const internalTrafficPolicy = optionalString(spec, "internalTrafficPolicy");
   const trafficDistribution = optionalString(spec, "trafficDistribution");
   const traffic: ServiceTraffic = {
     ...(affinityTimeoutSeconds !== undefined && { affinityTimeoutSeconds }),
+    ...(ipFamilyPolicy !== undefined && ipFamilyPolicy !== "SingleStack" && { ipFamilyPolicy }),
     ...(internalTrafficPolicy !== undefined &&
       internalTrafficPolicy !== "Cluster" && { internalTrafficPolicy }),
     ...(trafficDistribution !== undefined && { trafficDistribution }),
