@@ -1,5 +1,5 @@
 // Every address and port that any source names for a port of a service, each once, with what the
-// pod watch and the published objects say of it side by side.
+// pod watch and the published objects show of it side by side.
 import { mapInSteps, type Steps } from "../../environment/steps.ts";
 import { isTerminating } from "../../kube/kinds/pod.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
