@@ -1,7 +1,7 @@
 // Objects that name a Service: Ingresses, routes of the Gateway API, objects of ingress controllers,
 // and anything else whose text contains the name. The API server says which resources it has, so
-// unknown custom resources are searched too. A resource that cannot be listed is
-// reported: then nothing proves that the Service is unused.
+// unknown custom resources are searched too. A resource that cannot be listed is reported:
+// then nothing proves that the Service is unused.
 import { type KubeClient, parseJson, StatusError } from "../kube/client/client.ts";
 import {
   isRecord,
@@ -179,7 +179,7 @@ function noteUses(
   }
 }
 
-/** What it was once; what it is stands in the object. */
+/** Of an earlier state; the present one is in the object itself. */
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 function names(value: unknown, place: ServicePlace, namespace: string): boolean {

@@ -106,7 +106,7 @@ export class AssistWorld {
   }
 
   async stop(): Promise<void> {
-    for (const running of [...this.#running]) await running.stop();
+    for (const running of this.#running) await running.stop();
     await this.server.stop();
   }
 
@@ -220,7 +220,7 @@ export class AssistWorld {
   /** The ready pods, as they are in the storage now. */
   async readyPods(): Promise<readonly number[]> {
     const pods = (await this.#list(podsPath)).map((raw) => podKind.project(raw));
-    return pods.filter(({ ready }) => ready === "True").map(({ podIP = "" }) => lastNumber(podIP));
+    return pods.filter(({ ready }) => ready === "True").map(({ podIP }) => lastNumber(podIP));
   }
 
   /** Every state of the Services' slices and of the pods from now on. */

@@ -8,8 +8,9 @@ import { lessened, objectsIn, type Right, rightsIn } from "./deployed-rights.ts"
 const files = ["assist"];
 
 /** Refusals of the server, while a twin is made, kept, handed back, taken over and removed. */
-async function refusalsOf(without?: Right): Promise<readonly string[]> {
+async function refusalsOf(without?: Right) {
   const refusals = new Set<string>();
+  let isTwinLeft = true;
   const observer: RequestObserver = {
     finished: (_, { code, failure }) => {
       if (code === 401 || code === 403) refusals.add(failure?.message ?? "");
@@ -40,21 +41,21 @@ async function refusalsOf(without?: Right): Promise<readonly string[]> {
       await world.simulation.sleep(35_000);
       await world.call("DELETE", `${servicesPath}/web`);
       await world.simulation.sleep(5_000);
-      if (without === undefined) expect(await world.service("web-lockstep")).toBeUndefined();
+      isTwinLeft = (await world.service("web-lockstep")) !== undefined;
     },
     1,
     { rights, observers: [observer] },
   );
-  return [...refusals];
+  return { refusals: [...refusals], isTwinLeft };
 }
 
 test("with the rights of deploy/rbac lockstep assist does all its work and nothing is refused", async () => {
-  expect(await refusalsOf()).toEqual([]);
+  expect(await refusalsOf()).toEqual({ refusals: [], isTwinLeft: false });
 });
 
 describe.runIf(isThorough(process.env))("every right is needed:", () => {
   test.each(rightsIn(files).filter(isUsed))("$verb $resource", async (right) => {
-    const refusals = await refusalsOf(right);
+    const { refusals } = await refusalsOf(right);
     const refused = refusals.filter((message) =>
       message.includes(`cannot ${right.verb} resource "${right.resource}"`),
     );

@@ -12,7 +12,7 @@ export type SyncWrite = Place &
     | { readonly type: "update"; readonly patch: RawRecord; readonly resourceVersion: string }
     /** Only this very version: one that changed since has to be looked at again. */
     | { readonly type: "delete"; readonly uid: string; readonly resourceVersion: string }
-    /** Whatever it is by now: for an object that only its name is known of. */
+    /** Without a condition: for an object of which only the name is known. */
     | { readonly type: "delete"; readonly uid?: undefined; readonly resourceVersion?: undefined }
   );
 

@@ -138,7 +138,7 @@ function lateOf({ leaves, joins }: LateReport): number {
   return leaves.late + joins.late;
 }
 
-/** Whatever a person made of it: a part that cannot be read counts as absent. */
+/** A person may have edited it: a part that cannot be read counts as absent. */
 function parseRecord(text: string): RecordedLateness {
   let value: unknown;
   try {

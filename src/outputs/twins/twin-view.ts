@@ -204,7 +204,7 @@ export class TwinView {
   #twinChanged(key: string): void {
     const { namespace } = splitObjectKey(key);
     const { service, slices } = this.target.state(key);
-    const own = [...(service === undefined || !isTwin(service) ? [] : [service])];
+    const own = service === undefined || !isTwin(service) ? [] : [service];
     for (const object of [...own, ...slices.filter(isTwinSlice)]) {
       const name = originalOf(object);
       if (name !== undefined) this.#note(key, `${namespace}/${name}`);

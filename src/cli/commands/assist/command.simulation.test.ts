@@ -194,7 +194,7 @@ test("off leaves the last endpoints while Kubernetes' controllers are behind, an
         "1 twin not complete yet. Run lockstep assist off again later.\n",
     });
     expect(await world.listed("shop-lockstep")).toEqual({ [ours]: 4 });
-    // What the controller writes when it gets to it.
+    // The controller writes this as soon as it can.
     await world.call("POST", slices, {
       metadata: {
         name: "shop-lockstep-x1",
