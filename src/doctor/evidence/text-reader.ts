@@ -4,7 +4,7 @@
 import { parseAllDocuments } from "yaml";
 import { AccessLogParser } from "../../access-log/access-log-parser.ts";
 import { isIp } from "../../environment/ip-address.ts";
-import { isRecord } from "../../kube/kinds/fields.ts";
+import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
 import { DescriptionReader, labelsIn } from "./descriptions.ts";
 import { isLineStart } from "./line-start.ts";
@@ -129,6 +129,11 @@ export class TextReader {
     const whole = unquoted(raw);
     const place = { source: this.#source, line };
     if (this.#block !== undefined && this.#continueBlock(whole)) return;
+    if (whole === "") {
+      this.#wrapped = undefined;
+      this.#table = undefined;
+      return;
+    }
     const text = whole.length > lineCharsMax ? whole.slice(0, lineCharsMax) : whole;
     const words = knownWords.find(text);
     const joined = words.length === 0 ? undefined : joinedLines(text);
@@ -360,11 +365,31 @@ export class TextReader {
       return;
     }
     for (const value of block.isJson ? jsonValues(block.lines) : yamlValues(block.lines)) {
-      if (isRecord(value) && !("kind" in value)) {
-        this.#readRequest(JSON.stringify(value), block.place, failedWords);
-      } else this.#facts.objects.add(value, block.place);
+      if (!isRecord(value) || "kind" in value) this.#facts.objects.add(value, block.place);
+      else this.#readDocument(value, block.place);
     }
   }
+
+  /** An entry of a log that was printed over several lines: a request, or a line that a store keeps. */
+  #readDocument(document: RawRecord, place: Place): void {
+    if (this.#readRequest(JSON.stringify(document), place, failedWords)) return;
+    for (const text of storedLines(document, 0)) this.push(text, place.line);
+  }
+}
+
+/** Where stores of logs keep the line. */
+const lineKeys = ["log", "message", "MESSAGE", "msg", "textPayload"];
+const documentDepthMax = 3;
+
+function storedLines(document: RawRecord, depth: number): readonly string[] {
+  const own = lineKeys.flatMap((key) => {
+    const text = document[key];
+    return typeof text === "string" ? [text] : [];
+  });
+  if (own.length > 0 || depth >= documentDepthMax) return own.slice(0, 1);
+  return Object.values(document).flatMap((value) =>
+    isRecord(value) ? storedLines(value, depth + 1) : [],
+  );
 }
 
 /** `10.0.0.1:80`, `[fd00::1]:80`. */

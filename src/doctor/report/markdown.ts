@@ -1,5 +1,6 @@
 // A diagnosis as Markdown, for an incident channel.
 import type { Diagnosis } from "../diagnose.ts";
+import type { Finding } from "../finding.ts";
 
 /** The findings with their fixes, and what is missing to tell more. */
 export function markdownLines({ findings, open }: Diagnosis): readonly string[] {
@@ -19,6 +20,7 @@ export function markdownLines({ findings, open }: Diagnosis): readonly string[] 
     "",
     finding.fix.reason,
     "",
+    ...surerLines(finding),
   ]);
   const missing = open.map(({ rule, missing: texts }) => `- ${rule}: missing ${texts.join("; ")}`);
   return [
@@ -26,4 +28,9 @@ export function markdownLines({ findings, open }: Diagnosis): readonly string[] 
     ...parts,
     ...(missing.length === 0 ? [] : ["Not enough evidence:", "", ...missing, ""]),
   ];
+}
+
+function surerLines({ confidence, missing }: Finding): readonly string[] {
+  if (missing.length === 0 || confidence.startsWith("certain")) return [];
+  return ["To be surer:", "", ...missing.map((text) => `- ${text}`), ""];
 }
