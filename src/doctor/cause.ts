@@ -8,6 +8,7 @@ import type { Evidence } from "./evidence/evidence.ts";
 import type { SignName } from "./evidence/log-signs.ts";
 import type { SignGroup } from "./evidence/sign-log.ts";
 import type { Confidence, EvidenceLine, Finding, Fix, Hop, Severity } from "./finding.ts";
+import type { FixTrial } from "./fix-effect.ts";
 
 export type SourceKind = "changes" | "flags" | "logs" | "metrics" | "objects";
 
@@ -41,6 +42,8 @@ export interface Cause {
   /** The signs that are there; empty when nothing points to the cause. */
   signs(evidence: Evidence): readonly Sign[];
   conclude(evidence: Evidence): Conclusion;
+  /** What a simulation can compare; only for fixes whose effect the lab can show. */
+  trial?(evidence: Evidence): FixTrial | undefined;
 }
 
 /** The finding of one cause; undefined when it is ruled out or nothing points to it. */

@@ -63,6 +63,7 @@ const yamlLine = /^\s*(?:- ?|#|\.\.\.|…)|^\s*["']?[\w./~-]+["']?:(?:\s|$)|^\s*
 const tableHead = /^(?:NAMESPACE\s+)?NAME\s+[A-Z]/;
 const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
 const dockerName = /\bk8s_[a-z0-9.-]{1,253}_([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_[0-9a-f-]{36}_\d/;
+const controlPlane = /\b(?:hyperkube|kube-(?:apiserver|controller-manager))\b/;
 const etcdWord = "/registry/pods/";
 const auditWord = "audit.k8s.io/";
 
@@ -365,8 +366,12 @@ export class TextReader {
       return;
     }
     for (const value of block.isJson ? jsonValues(block.lines) : yamlValues(block.lines)) {
-      if (!isRecord(value) || "kind" in value) this.#facts.objects.add(value, block.place);
-      else this.#readDocument(value, block.place);
+      if (isRecord(value) && !("kind" in value)) {
+        this.#readDocument(value, block.place);
+        continue;
+      }
+      this.#facts.objects.add(value, block.place);
+      for (const pod of podsIn(value)) this.#readProcess(pod, block.place);
     }
   }
 
@@ -375,6 +380,29 @@ export class TextReader {
     if (this.#readRequest(JSON.stringify(document), place, failedWords)) return;
     for (const text of storedLines(document, 0)) this.push(text, place.line);
   }
+
+  /** Flags and version of a process of the control plane, from the arguments and image of its pod. */
+  #readProcess(pod: RawRecord, place: Place): void {
+    const { spec } = pod;
+    const containers = isRecord(spec) ? spec["containers"] : undefined;
+    for (const container of Array.isArray(containers) ? containers : []) {
+      if (!isRecord(container)) continue;
+      const { image, command, args } = container;
+      const text = [image, command, args].flat().filter(isText).join(" ");
+      if (controlPlane.test(text)) this.#facts.settings.read(text, place, knownWords.find(text));
+    }
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function podsIn(value: unknown): readonly RawRecord[] {
+  if (!isRecord(value)) return [];
+  const { kind, items } = value;
+  const all = Array.isArray(items) ? items.filter(isRecord) : [value];
+  return all.filter((one) => one["kind"] === "Pod" || kind === "PodList");
 }
 
 /** Where stores of logs keep the line. */
