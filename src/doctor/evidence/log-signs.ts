@@ -122,6 +122,13 @@ function heartbeatFailed(needle: string, message: RegExp): SignForm {
   };
 }
 
+/** API servers of extensions are asked for the same paths, by the API server itself. */
+function unreachable(needle: string, pattern: RegExp): SignForm {
+  const form = plain("api-unreachable", needle, pattern, "subject", "detail");
+  const isOfExtension = ({ message }: LogLine) => message.includes("missing response from");
+  return { ...form, read: (line) => (isOfExtension(line) ? undefined : form.read(line)) };
+}
+
 function cacheBehind(): SignForm {
   const needle = "informer cache is out of date";
   return {
@@ -151,11 +158,8 @@ const dialProblem =
 /** journalctl cuts a line at the width of the terminal: `connect: co>`. */
 const cutProblem = String.raw`[a-z\/: ]{0,30}[>…]$`;
 
-/**
- * A request to an API server: probes, scrapes and webhooks go to other paths, and the API servers of
- * extensions are asked for the same paths by the API server itself.
- */
-const apiRequest = String.raw`^(?!.*fail(?:ing|ed) or missing response).*?https?:\/\/([^\/\s"\\]+)\/(?:apis?[/?]|version\b)[^\s"\\]*\\?"?: `;
+/** A request to an API server: probes, scrapes and webhooks go to other paths. */
+const apiRequest = String.raw`https?:\/\/([^\/\s"\\]+)\/(?:apis?[/?]|version\b)[^\s"\\]*\\?"?: `;
 
 /** Answers, so the connection works: a conflict, or a kind that is not installed. */
 const isAnswered =
@@ -310,26 +314,14 @@ const forms: readonly SignForm[] = [
     /(Unable to authenticate the request)/,
     "detail",
   ),
-  plain(
-    "api-unreachable",
+  unreachable(
     "dial tcp",
     new RegExp(`${apiRequest}dial tcp:? \\S+ (?:connect: )?(${dialProblem}|${cutProblem})`),
-    "subject",
-    "detail",
   ),
-  plain(
-    "api-unreachable",
-    "TLS handshake timeout",
-    new RegExp(`${apiRequest}.*(TLS handshake timeout)`),
-    "subject",
-    "detail",
-  ),
-  plain(
-    "api-unreachable",
+  unreachable("TLS handshake timeout", new RegExp(`${apiRequest}.*(TLS handshake timeout)`)),
+  unreachable(
     "Client.Timeout exceeded",
     new RegExp(`${apiRequest}.*(Client\\.Timeout exceeded while awaiting headers)`),
-    "subject",
-    "detail",
   ),
   plain(
     "certificate-time",
@@ -684,7 +676,7 @@ const countedColumn =
   /^\s*\d+[smhd]\S*\s+\d+[smhd]\S*\s+(\d{1,9})\s+\{?(?:kubelet|default-scheduler|\w+-controller)\b/;
 
 function timesIn(raw: string): number {
-  const [, last, count, first] = countedEvent.exec(raw) ?? [];
+  const [, last, count, first] = raw.includes(" (x") ? (countedEvent.exec(raw) ?? []) : [];
   // The first one and the last one are as old as each other: it was the start of the pod, and it is over.
   if (count !== undefined) return last === first ? 1 : Math.max(1, Number(count));
   return Math.max(1, Number(countedColumn.exec(raw)?.[1] ?? 1));

@@ -19,8 +19,13 @@ const tag =
 
 const link = /\[([^[\]\s]{1,2048})\]\(https?:[^()\s]{1,2048}\)/g;
 
+/** Without all of these a text has none; this is asked of many lines, and the pattern is slow. */
+const marks = ["&", "](http", "</", "\u00a0", "\u200b", "\ufeff", "\u201c", "\u201d"];
+
 export function withoutMarkup(text: string): string {
-  if (!anyMarkup.test(text)) return text;
+  const mayHaveMarkup =
+    text.trimStart().startsWith("<") || marks.some((mark) => text.includes(mark));
+  if (!mayHaveMarkup || !anyMarkup.test(text)) return text;
   return text
     .replaceAll(tag, "")
     .replaceAll(link, "$1")
