@@ -98,6 +98,8 @@ export class TwinView {
         before: ({ resource }) => (resource === "pods" ? 0 : this.#originalsSeen()),
       },
       unreachableAfterMs: () => defaultUnreachableAfterMs,
+      // Twins are chosen by label, and never by ServiceExport.
+      needsExports: false,
       onService: (key, lane) => this.#originalChanged(key, lane),
       onCluster: () => this.lookAgain(),
     });
