@@ -28,7 +28,7 @@ interface Life {
 
 forEachSeed(
   "while a replica lives, a twin is never later than the Service's own slices",
-  { seeds: 20 },
+  { seeds: 3 },
   (seed) => inAssistWorld((world) => play(world), seed),
 );
 

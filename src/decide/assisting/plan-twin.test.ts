@@ -202,7 +202,7 @@ test.each<[string, Partial<TwinInput>, unknown]>([
   [
     "nothing about a twin of another Lease",
     { lease: "default/mine", target: { service: twinOf(original()), slices: [own()] } },
-    `the replicas of the Lease ${lease} keep shop/web-lockstep`,
+    `the replicas of the Lease ${lease} keep shop/web-lockstep; to move it to these, run lockstep assist off for it, then on`,
   ],
   [
     "not even handing it back",

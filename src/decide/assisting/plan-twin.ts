@@ -55,7 +55,9 @@ export function planTwin(input: TwinInput): SyncPlan {
   }
   const keeper = twin === undefined ? undefined : leaseOf(twin);
   if (keeper !== undefined && keeper !== lease) {
-    const blocked = `the replicas of the Lease ${keeper} keep ${namespace}/${name}`;
+    const blocked =
+      `the replicas of the Lease ${keeper} keep ${namespace}/${name}; to move it to these, ` +
+      "run lockstep assist off for it, then on";
     return isWanted ? { writes: [], blocked } : nothing;
   }
   if (original === undefined) return planned([...removeService(twin), ...remove(own)]);

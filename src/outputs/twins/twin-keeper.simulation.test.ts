@@ -199,7 +199,7 @@ test("two installations never write the same twin", () =>
     expect([second.written, third.written]).toEqual([[], []]);
     expect(first.written.length).toBeGreaterThan(2);
     expect(Object.fromEntries(second.replica.keeper.blocked)).toEqual({
-      "shop/web-lockstep": `the replicas of the Lease ${lease.namespace}/${lease.name} keep shop/web-lockstep`,
+      "shop/web-lockstep": `the replicas of the Lease ${lease.namespace}/${lease.name} keep shop/web-lockstep; to move it to these, run lockstep assist off for it, then on`,
     });
   }));
 

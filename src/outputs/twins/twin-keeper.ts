@@ -244,8 +244,7 @@ export class TwinKeeper {
     }
     if (!this.#options.isLeading() || !this.#undone.putRight(twin, at)) return;
     this.#options.log.warn(
-      "another program reverts writes to a twin; another lockstep assist with the same Lease name " +
-        "in another namespace, or a deployment tool, may do this",
+      "another program reverts writes to a twin, for example a deployment tool",
       { twin },
     );
   }

@@ -99,6 +99,8 @@ export class TwinView {
       },
       needsExports: false,
       unreachableAfterMs: () => defaultUnreachableAfterMs,
+      // Twins are chosen by label, and never by ServiceExport.
+      needsExports: false,
       onService: (key, lane) => this.#originalChanged(key, lane),
       onCluster: () => this.lookAgain(),
     });
