@@ -2,7 +2,7 @@
 // ready endpoint: where only those that wait are ready, none of them waits.
 
 import { sourceClusterOf } from "../../decide/syncing/copy-names.ts";
-import type { ServiceOffer } from "../../decide/syncing/service-offer.ts";
+import { offerVersion, type ServiceOffer } from "../../decide/syncing/service-offer.ts";
 import type { SyncedEndpoint } from "../../decide/syncing/synced-endpoint.ts";
 import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import { listedInSlice } from "../../model/published-endpoint.ts";
@@ -63,12 +63,14 @@ function admit(
   offer: ServiceOffer,
   waits: ReadonlyMap<SyncedEndpoint, number>,
 ): ServiceOffer {
-  const { cluster, endpoints } = offer;
+  const { cluster, service: offered, endpoints } = offer;
   const admitted = endpoints.filter((endpoint) => !waits.has(endpoint));
   for (const endpoint of admitted) {
     if (endpoint.ready) damping.joined(`${service} ${cluster} ${idOf(endpoint)}`);
   }
-  return waits.size === 0 ? offer : { ...offer, endpoints: admitted };
+  if (waits.size === 0) return offer;
+  const version = offered && offerVersion(offered, admitted);
+  return { ...offer, endpoints: admitted, version };
 }
 
 function isReady({ ready }: SyncedEndpoint): boolean {

@@ -12,7 +12,7 @@ import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SourceReport } from "./sync-source.ts";
 import { SyncView, type SyncViewOptions } from "./sync-view.ts";
-import { SyncWriter } from "./sync-writer.ts";
+import { SyncConflictError, SyncWriter } from "./sync-writer.ts";
 import { UndoneWrites } from "./undone-writes.ts";
 
 export interface ServiceSyncerOptions extends Omit<SyncViewOptions, "onService"> {
@@ -167,11 +167,15 @@ export class ServiceSyncer {
     try {
       await this.#sync(key, signal);
     } catch (error) {
-      const { clock } = this.#options;
-      const message = error instanceof Error ? error.message : String(error);
-      this.#lastError = `${new Date(clock.wallMs()).toISOString()} ${key}: ${message}`;
+      // A conflict is planned again at once.
+      if (!(error instanceof SyncConflictError)) this.#lastError = this.#errorText(key, error);
       throw error;
     }
+  }
+
+  #errorText(key: string, error: unknown): string {
+    const at = new Date(this.#options.clock.wallMs()).toISOString();
+    return `${at} ${key}: ${error instanceof Error ? error.message : String(error)}`;
   }
 
   async #sync(key: string, signal: AbortSignal): Promise<void> {
