@@ -70,7 +70,7 @@ async function takeAll(browser: Browser, url: string, log: (line: string) => voi
   await pages.dark.locator(".verdict .copy-box").waitFor();
   await pages.dark.locator(".counter.stock.lost").waitFor();
   await pages.dark
-    .getByText(/published 1\d s, waiting/)
+    .getByText(/EndpointSlices 1\d s, waiting/)
     .first()
     .waitFor();
   await take(pages.dark, "now", ".verdict .copy-box", "page-now");

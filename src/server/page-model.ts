@@ -11,6 +11,7 @@ import {
   type Doctor,
   type Journey as JourneyAnswer,
   type JourneyBatch,
+  type LagRow,
   type PointsBatch,
   type Reset,
   type SeriesAnswer,
@@ -186,6 +187,7 @@ export class PageModel {
       api: apiVersion,
       version,
       mode: source.mode,
+      slowMs,
       startedAt: this.#startedAt,
       at: source.clock.wallMs(),
       verdict: verdictOf({
@@ -276,12 +278,11 @@ export class PageModel {
   #ownSeries(): readonly SeriesValue[] {
     const about = { cluster: null, side: null, limit: null };
     const lags = this.#lags.takeLatest().map(({ hop, kind, direction, ms }): SeriesValue => {
-      const of = kind === "" ? hop : `${hop} (${kind})`;
       return {
         ...about,
         id: `lag ${hop} ${kind} ${direction}`,
         chart: "lag",
-        title: `${of}, ${direction === "leave" ? "removals" : "additions"}`,
+        title: `${placeText(hop, kind)}, ${direction === "leave" ? "removals" : "additions"}`,
         unit: "ms",
         side: kind === "lockstep" || kind === "stock" ? kind : null,
         hop,
@@ -313,6 +314,23 @@ export class PageModel {
       },
     ];
   }
+}
+
+const hopTexts = {
+  pod: "pod watch",
+  published: "EndpointSlices",
+  synced: "copies",
+  traffic: "requests",
+} as const;
+
+const kindTexts: Readonly<Record<string, string>> = {
+  lockstep: "Lockstep proxies",
+  stock: "stock proxies (model)",
+  "": "proxies",
+};
+
+function placeText(hop: LagRow["hop"], kind: string): string {
+  return hop === "routed" ? (kindTexts[kind] ?? `${kind} proxies`) : hopTexts[hop];
 }
 
 const controlPlaneMissing =
