@@ -119,18 +119,23 @@ export class PageModel {
   /** A point of every series; to be called every `pointEveryMs`. */
   takePoints(): PointsBatch {
     const { lab, source } = this.#options;
-    return this.#rings.add(source.clock.wallMs(), [...this.#ownSeries(), ...(lab?.series() ?? [])]);
+    return this.#rings.add(source.clock.wallMs(), [
+      ...this.#ownSeries(),
+      ...(source.controlPlane?.().series ?? []),
+      ...(lab?.series() ?? []),
+    ]);
   }
 
   series(): SeriesAnswer {
     const series = [...this.#rings.all()];
     const isControlPlane = series.some(({ chart }) => chart.startsWith("control-plane"));
+    const { missing: gaps } = this.#options.source.controlPlane?.() ?? { missing: undefined };
     const refused = this.#rings.refused;
     return {
       series,
       missing: [
-        ...(isControlPlane ? [] : [controlPlaneMissing]),
-        ...(series.some(({ chart }) => chart === "requests") ? [] : [requestsMissing]),
+        ...(gaps ?? (isControlPlane ? [] : [controlPlaneMissing])),
+        ...(series.some(({ chart }) => chart === "requests lost") ? [] : [requestsMissing]),
         ...(refused === 0 ? [] : ["Some charts are left out: there are more than 500 series."]),
       ],
     };
@@ -334,7 +339,7 @@ function placeText(hop: LagRow["hop"], kind: string): string {
 }
 
 const controlPlaneMissing =
-  "No charts of the control plane: this server reads no metrics of controllers. The doctor reads them once when it examines a cluster.";
+  "No charts of the control plane: a recording has no metrics of controllers.";
 const requestsMissing = "No chart of requests: this server sends no traffic of its own.";
 
 function rounded(atMs: number | null): number | null {

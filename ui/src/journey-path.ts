@@ -77,7 +77,7 @@ export function partText(
 }
 
 /** The plain forms of the hops. */
-const partNames: Readonly<Record<Exclude<Part, "proxy">, string>> = {
+export const partNames: Readonly<Record<Exclude<Part, "proxy">, string>> = {
   pod: "pod",
   lockstep: "Lockstep",
   published: "EndpointSlices",

@@ -146,9 +146,11 @@ export function ReplicaPanel({ replicas }: { readonly replicas: readonly Replica
               <span className="dim">
                 {" "}
                 {[
-                  kind === "stock" ? "model" : kind,
+                  kind === "stock" ? "model" : name.startsWith(kind) ? "" : kind,
                   ...(state === "connected" ? [] : [state]),
-                ].join(" · ")}
+                ]
+                  .filter((part) => part !== "")
+                  .join(" · ")}
                 {reportedAt !== null && (
                   <>
                     {" · "}

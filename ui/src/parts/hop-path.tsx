@@ -3,7 +3,7 @@
 // is named, and those behind it only wait for it.
 import type { LagRow, State } from "../../../src/server/api.ts";
 import { age, counted, duration } from "../format.ts";
-import { type Part, partText, type Reading, readingOf } from "../journey-path.ts";
+import { type Part, partNames, type Reading, readingOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 
 type Clock = "waiting" | "recent" | "hour" | "none";
@@ -95,14 +95,8 @@ function clocksOf(rows: readonly LagRow[], reading: Reading, sinceMs: number): r
     const own = rows.filter(({ hop, kind }) => `${hop} ${kind}` === id);
     const { hop = "routed", kind = "" } = own[0] ?? {};
     const part = partOfRow(hop, kind);
-    const name = partText(part, { witness: "proxies" }, { kindOf: () => kindOfRow(kind) });
-    const isProxy = part === "proxy" || part === "lockstep";
-    return {
-      id,
-      part,
-      name: isProxy && name !== "proxies" ? `${name} proxies` : name,
-      ...clockOf(own, reading, sinceMs),
-    };
+    const name = nameOf(part, kind);
+    return { id, part, name, ...clockOf(own, reading, sinceMs) };
   });
   const first = clocks.findIndex(({ isLate }) => isLate);
   return clocks.map(({ isLate, ...one }, place) => ({
@@ -136,8 +130,9 @@ function partOfRow(hop: LagRow["hop"], kind: string): Part {
   return kind === "lockstep" ? "lockstep" : "proxy";
 }
 
-function kindOfRow(kind: string): State["replicas"][number]["kind"] {
-  return kind === "stock" || kind === "ingress-nginx" || kind === "lockstep" ? kind : "other";
+function nameOf(part: Part, kind: string): string {
+  if (part !== "proxy") return part === "lockstep" ? "Lockstep proxies" : partNames[part];
+  return kind === "stock" ? "stock proxies (model)" : kind === "" ? "proxies" : `${kind} proxies`;
 }
 
 /** A hop is as long as it adds to the lag, on a logarithmic scale; those that only wait are short. */

@@ -115,8 +115,8 @@ export function AxisHead() {
 const legend: readonly (readonly [Part | "waiting", string])[] = [
   ["pod", "pod changed"],
   ["lockstep", "Lockstep replicas"],
-  ["published", "published: in EndpointSlices"],
-  ["synced", "copied to the access cluster"],
+  ["published", "EndpointSlices"],
+  ["synced", "copies in the access cluster"],
   ["proxy", "stock replicas (model of ingress-nginx)"],
   ["traffic", "requests"],
   ["waiting", "still waiting"],
