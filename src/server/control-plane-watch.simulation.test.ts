@@ -18,7 +18,8 @@ function throughPods(cluster: Cluster, client: KubeClient, stage: Stage): KubeCl
         return client.request(request);
       }
       const text = await readMetricsPage({ network, url: () => cluster.controlPlane.metricsUrl });
-      if (text === undefined) throw new StatusError({ code: 503, message: "no answer" });
+      if (text === undefined)
+        throw new StatusError({ code: 503, reason: "ServiceUnavailable", message: "no answer" });
       return { status: 200, headers: {}, body: Buffer.from(text) };
     },
   };

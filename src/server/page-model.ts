@@ -17,6 +17,7 @@ import {
   type SeriesAnswer,
   type State,
 } from "./api.ts";
+import { ClusterOutages } from "./cluster-outages.ts";
 import { HopLags } from "./hop-lags.ts";
 import { PageJourneys } from "./page-journeys.ts";
 import type { PageDoctor, PageLab, PageObserver, PageSource, SeriesValue } from "./page-source.ts";
@@ -65,6 +66,7 @@ export class PageModel {
   readonly journeys = new PageJourneys();
   readonly #lags: HopLags;
   readonly #rings = new SeriesRings();
+  readonly #outages = new ClusterOutages();
   readonly #startedAt: number;
   #state: ComputedState | undefined;
   /** The kind of each replica, as it was when a state was last computed. */
@@ -183,6 +185,7 @@ export class PageModel {
     this.#kinds = new Map(replicas.map(({ name, kind }) => [name, kind]));
     this.journeys.refresh(observer?.journeys.pending(refreshedMost) ?? []);
     const clusters = observer === undefined ? [] : this.#clusters(observer);
+    this.#outages.look(clusters, now);
     const lags = [...this.#lags.rows(this.journeys.pending, now)];
     const examined: Doctor | undefined = doctor?.answer();
     const findings = examined?.findings ?? [];
@@ -213,7 +216,7 @@ export class PageModel {
       findings: findings.length,
       story: lab?.story() ?? null,
       incident: lab?.incident() ?? null,
-      notes: [...source.notes()],
+      notes: [...source.notes(), ...this.#outages.notes(now)],
       can: {
         incidents: lab !== undefined,
         whatif: lab !== undefined,

@@ -1,0 +1,109 @@
+// The page of `lockstep serve` while processes that it depends on are killed: an API server of a lab on
+// etcd, and the syncer. The page says so, and shows how it was when they are back.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
+import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { kubeconfigAccess } from "../../src/kube/credentials/credentials-kubeconfig.ts";
+import { createShop, releaseShop } from "../../src/lab/shop.ts";
+import { desktop, openPage, startBrowser } from "../../tests/page/browser.ts";
+import { withoutEtcd } from "../etcd-world.ts";
+import { type LabProcess, startLabProcess, stopAllLabs } from "../lab-process.ts";
+import { useOwnTemporaryFolder } from "../own-temporary-folder.ts";
+
+/** Starts and releases in real time, on a busy machine. */
+const patienceMs = 600_000;
+
+describe.skipIf(withoutEtcd !== false)("the page of a lab on etcd", () => {
+  useOwnTemporaryFolder();
+  const children: ChildProcess[] = [];
+  let browser: Browser;
+  let client: HttpKubeClient;
+  let lab: LabProcess;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await startBrowser();
+    lab = await startLabProcess("--clusters", "2", "--store", "etcd");
+    const environment = nodeEnvironment({ log: { level: "error" } });
+    const { kubeconfig: path } = lab;
+    const [cluster] = await kubeconfigAccess({ ...environment, path, contexts: ["lab-1"] });
+    if (cluster === undefined) throw new Error("the lab has no context lab-1");
+    client = new HttpKubeClient({ ...environment, cluster, userAgent: "e2e" });
+    await createShop(client, { strategy: { rollingUpdate: { maxSurge: "100%" } } });
+    startSync();
+    const clusters = ["--context", "lab-1", "--access-context", "lab-2"];
+    const serve = lockstep("serve", ...clusters, "--listen", "127.0.0.1:0");
+    const opened = await openPage(browser, await addressOf(serve), desktop);
+    page = opened.page;
+    page.setDefaultTimeout(patienceMs);
+  }, patienceMs);
+
+  afterAll(async () => {
+    await browser?.close();
+    await Promise.all(children.map(ended));
+    await stopAllLabs();
+  });
+
+  function lockstep(...args: readonly string[]): ChildProcess {
+    const all = ["bin/lockstep.mjs", ...args, "--kubeconfig", lab.kubeconfig];
+    const child = spawn(process.execPath, all, { stdio: ["ignore", "pipe", "ignore"] });
+    children.push(child);
+    return child;
+  }
+
+  function startSync(): ChildProcess {
+    const child = lockstep("sync", "--from", "lab-1", "--to", "lab-2", "--namespace", "default");
+    child.stdout?.resume();
+    return child;
+  }
+
+  it(
+    "says that an API server was killed, and that it answers again",
+    async () => {
+      await page.locator("[data-cluster='lab-1'] .health.good").waitFor();
+      const server = lab.servers.find(({ context }) => context === "lab-1");
+      process.kill(server?.pid ?? 0, "SIGKILL");
+      await page.getByText(/lab-1 answers again\. It did not for/).waitFor();
+      await page.locator("[data-cluster='lab-1'] .health.good").waitFor();
+      await page.locator("[data-cluster='lab-2'] .health.good").waitFor();
+    },
+    patienceMs,
+  );
+
+  it(
+    "says that copies wait while the syncer is dead, and that none waits when it is back",
+    async () => {
+      const [sync] = children;
+      if (sync === undefined) throw new Error("no syncer");
+      sync.kill("SIGKILL");
+      await once(sync, "exit");
+      await releaseShop(client, "without-a-syncer");
+      await page.locator(".verdict .hop.synced.late").waitFor();
+      const headline = await page.locator(".verdict-text").textContent();
+      expect(headline).toMatch(/leave the copies|are copied to the access cluster/);
+      startSync();
+      await page.locator(".verdict .hop.synced.waiting").waitFor({ state: "detached" });
+      await page.getByText("none in flight").waitFor();
+    },
+    patienceMs,
+  );
+});
+
+async function addressOf({ stdout }: ChildProcess): Promise<string> {
+  if (stdout === null) throw new Error("no output");
+  for await (const line of createInterface({ input: stdout })) {
+    const address = /http:\/\/\S+/.exec(line)?.[0];
+    if (address !== undefined) return address;
+  }
+  throw new Error("lockstep serve ended without an address");
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGINT");
+  await once(child, "exit");
+}
