@@ -56,7 +56,7 @@ describe.skipIf(withoutEtcd !== false).each(etcdPrograms)("on $name", ({ program
     writer.stop();
     await Promise.all(writing);
     const stored = await storedRevisions(world.storage("/killed"));
-    // A write whose answer was lost may be there or not; every other one is, or is not, as was said.
+    // A write whose answer was lost may be there or not; every other one is, or is not, as was reported.
     const certain = new Map([...stored].filter(([key]) => !writer.unknown.has(key)));
     expect(certain).toEqual(writer.acknowledged);
     const last = Math.max(...stored.values());

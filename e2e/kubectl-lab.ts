@@ -1,5 +1,5 @@
 // A `lockstep lab` and the ordinary kubectl to talk to it with: the one LOCKSTEP_KUBECTL names, or
-// the machine's. Which one is used is said; without one of 1.27 or newer the tests are skipped and
+// the machine's. The one in use is printed; without one of 1.27 or newer the tests are skipped and
 // say so.
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";

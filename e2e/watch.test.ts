@@ -233,8 +233,10 @@ async function ready(metricsUrl: string): Promise<void> {
   while ((await (await fetch(url)).text()) !== "ok\n") await soon();
 }
 
+/** Of the shop alone: beside it the namespace has the slice of the API server. */
 async function publishedAddresses(): Promise<number> {
-  const path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+  const selector = encodeURIComponent("kubernetes.io/service-name=shop");
+  const path = `/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?labelSelector=${selector}`;
   const slices = parseJson(await client.request({ verb: "list", method: "GET", path }));
   const endpoints = (isRecord(slices) ? listAt(slices, "items") : [])
     .filter(isRecord)

@@ -32,7 +32,7 @@ it("knows every folder of src, and no other", () => {
   expect(parts.filter((path) => !existsSync(path))).toEqual([]);
 });
 
-it("says what ARCHITECTURE.md says of what each folder may import", () => {
+it("has the same rules as ARCHITECTURE.md for the imports of each folder", () => {
   const rows = readFileSync("ARCHITECTURE.md", "utf8").matchAll(
     /^\| `src\/([\w-]+)\/` \|.*\| ([^|]*) \|$/gm,
   );

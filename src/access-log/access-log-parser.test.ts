@@ -97,7 +97,7 @@ describe("formats of other proxies", () => {
     expect(only(`${line} "http://web.shop/cart?x=1"`)).toEqual(only(line));
   });
 
-  it("says of HAProxy's what it lacks", () => {
+  it("names the fields that HAProxy's lacks", () => {
     const line =
       "lb haproxy[1]: 10.0.1.2:33317 [03/Mar/2026:09:01:45.655] http-in web/SRV_1 " +
       '10/0/30/-1/109 503 2750 - - SC-- 1/1/1/1/3 0/0 "GET / HTTP/1.1"';
@@ -354,7 +354,7 @@ describe("JSON", () => {
     ]);
   });
 
-  it("says of a time without a zone that it is a guess, unless its carrier's shows which", () => {
+  it("reports a time without a zone as a guess, unless the carrier's time shows the zone", () => {
     const line = JSON.stringify({ time: "2026-11-15 22:31:31", status: 200, upstream: "-" });
     const time = (text: string) => {
       const { endedMs, isZoneGuessed } = only(text) ?? {};

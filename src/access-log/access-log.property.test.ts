@@ -47,7 +47,7 @@ type Asked = typeof asked extends fc.Arbitrary<infer Value> ? Value : never;
 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(3);
 
-/** As nginx joins what it has to say of several tries. */
+/** As nginx joins the values of several tries. */
 function list({ tries: all, separators }: Asked, text: (one: Asked["tries"][number]) => string) {
   if (all.length === 0) return "-";
   return all.map((one, index) => `${index === 0 ? "" : separators[index]}${text(one)}`).join("");

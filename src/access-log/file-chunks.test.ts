@@ -54,7 +54,7 @@ describe("a whole file", () => {
     }
   });
 
-  it("that decompresses to far more than any log is read only so far, and said to", async () => {
+  it("that decompresses to far more than any log is read only so far, and reported", async () => {
     const folder = await files.temporaryDirectory("file-chunks-");
     try {
       const path = `${folder}/newlines.gz`;
@@ -75,7 +75,7 @@ describe("a whole file", () => {
     }
   });
 
-  it("that was compressed and breaks off is read that far, and said to", async () => {
+  it("that was compressed and breaks off is read that far, and reported", async () => {
     const folder = await files.temporaryDirectory("file-chunks-");
     try {
       const text = Array.from({ length: 50_000 }, (_, line) => `line ${line}\n`).join("");
@@ -110,7 +110,7 @@ describe("a whole file", () => {
     }
   });
 
-  it("that is not there is said to be missing", async () => {
+  it("that is not there is reported as missing", async () => {
     await expect(readWhole("/nowhere/log")).rejects.toThrow(
       "file /nowhere/log does not exist: give the access log of the proxy, or - for standard input",
     );

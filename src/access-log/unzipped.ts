@@ -23,7 +23,7 @@ export interface ReadProblem {
   readonly isLimit: boolean;
 }
 
-/** Returns what is to be said of the rest after the file's name; undefined when all was read. */
+/** Returns the remark about the rest, for after the file's name; undefined when all was read. */
 export async function* unzipped(
   chunks: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array, ReadProblem | undefined> {

@@ -96,7 +96,7 @@ test("a try without a time of its own was most likely sent when its request came
   );
 });
 
-test("a node that says of itself that it is not well has not been lost", () => {
+test("a node that reports a problem of its own has not been lost", () => {
   const observed = listedPod().saw(100, "Node", node("False", 100, 100));
   expect(verdictOn(observed, request(120, [{}]))).toBe("likely: application");
 });
@@ -136,7 +136,7 @@ test("a pod that has another address since its node was restarted has left the o
   expect(verdictOn(observed, request(140, [{ address: "10.0.0.8" }]))).toBe("likely: application");
 });
 
-test("an address of a service itself is said to be one", () => {
+test("an address of a service itself is reported as one", () => {
   const spec = { selector: { app: "web" }, clusterIP: "10.96.0.7", clusterIPs: ["10.96.0.7"] };
   const observed = released().saw(1, "Service", { ...service(), spec });
   expect(judged(observed, request(120, [{ address: "10.96.0.7" }]))).toMatchInlineSnapshot(`

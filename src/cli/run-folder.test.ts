@@ -57,7 +57,7 @@ function onMachine(play: (machine: Machine) => Promise<void>): Promise<void> {
   });
 }
 
-test("the nginx and the folder of a killed run go, and that is said", () =>
+test("the nginx and the folder of a killed run are removed, with a note", () =>
   onMachine(async (machine) => {
     await machine.runs(20, 2);
     const folder = await machine.folderOf(20);

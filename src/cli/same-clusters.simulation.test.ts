@@ -75,7 +75,7 @@ test("a single context is asked for nothing", async () => {
   expect(await found(first)).toEqual({ same: [], requests: [] });
 });
 
-test("what is said of them names both and the reason", () => {
+test("the note about them names both and the reason", () => {
   const same = { name: "b", first: "a", why: "the same server" };
   expect(leftOutText(same)).toBe(
     "context b is skipped: it is the same cluster as a (the same server)",

@@ -37,6 +37,10 @@ export interface Fix {
   readonly change: string;
   /** Why this helps, and why the obvious other thing does not. */
   readonly reason: string;
+  /** What a simulation predicts for the sizes and flags that were found; absent without one. */
+  readonly effect?: string;
+  /** Why there is no prediction although the fix could be simulated. */
+  readonly notPredicted?: string;
 }
 
 export const severities: readonly Severity[] = ["info", "warning", "critical"];

@@ -129,7 +129,7 @@ test("a journey that is not as it was written is left out and counted, and harms
     reader.close();
   }));
 
-test("a file with a damaged page is said to be damaged", () =>
+test("a file with a damaged page is reported as damaged", () =>
   withFolder(async (folder) => {
     const path = `${folder}/h.db`;
     const writer = writerOf(path);

@@ -119,7 +119,7 @@ test("flushing writes at once what was added before, and needs nothing added", (
     expect(simulation.now() - began).toBeLessThan(10);
   }));
 
-test("a full disk is said once, tried again ever more rarely, and nothing of it is lost", () =>
+test("a full disk is reported once and tried again ever more rarely, and nothing is lost", () =>
   inWorld(async ({ simulation, thread, history, committed }) => {
     thread.answer = (request) => (request.type === "write" ? diskFull : usualAnswer(request));
     await simulation.sleep(1_000);
@@ -312,7 +312,7 @@ test("age is looked after every minute, in steps that let batches pass", () =>
     expect(history.counts.removed).toBe(2_000);
   }));
 
-test("a file that cannot be opened is said, and its thread ends", () =>
+test("a file that cannot be opened is reported, and its thread ends", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const environment = simulation.host("observer");
     const thread = new ScriptedThread();

@@ -77,7 +77,7 @@ test("a history too small to hold journeys is refused", () =>
     await expect(opening).rejects.toThrow("the history needs at least 16 MiB");
   }));
 
-test("a folder that cannot be made is said with the file that was to be in it", () =>
+test("a folder that cannot be made is reported with the file that was to be in it", () =>
   withFolder(async (folder) => {
     await environment.files.write(`${folder}/file`, "");
     const path = `${folder}/file/below/h.db`;

@@ -48,6 +48,24 @@ test("an override stands until the slices agree, and then shows how long they we
     expect(lines).toContain("EndpointSlice was stale");
   }));
 
+test("an endpoint that did not answer is reported as silent, not as a stale slice", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const log = new DecisionLog(simulation.host("lockstep"));
+    const silent = endpoint({ state: "suspect", rule: "believe traffic" });
+    const change = (endpoints: readonly TruthEndpoint[]) =>
+      log.note({
+        service,
+        version: 1,
+        before: undefined,
+        after: { endpoints, problems: [], probeRequests: [] },
+      });
+    change([silent]);
+    await simulation.sleep(2_500);
+    change([endpoint({})]);
+    const lines = simulation.logLines().map(({ message }) => message);
+    expect(lines.filter((one) => !one.startsWith("routing of"))).toEqual(["endpoint was silent"]);
+  }));
+
 test("slices that are behind about very many endpoints are some lines a minute, and a count", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const log = new DecisionLog(simulation.host("lockstep"));

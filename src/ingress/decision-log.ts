@@ -2,6 +2,7 @@
 // people look at before they believe it, so it can be read without a log file.
 
 import type { TruthEndpoint } from "../decide/truth/judged.ts";
+import { believeTraffic } from "../decide/truth/rules/believe-traffic.ts";
 import { overridesSlices } from "../decide/truth/truth.ts";
 import { type Clock, elapsedMs, type MonotonicMs, type WallMs } from "../environment/clock.ts";
 import type { Log } from "../environment/log.ts";
@@ -113,13 +114,17 @@ export class DecisionLog {
     this.#options.onEnd?.(override);
     if (this.#over.length > maxOverridesKept) this.#over = this.#over.slice(-maxOverridesKept);
     if (lastedMs < worthALineMs || !this.#mayWrite()) return;
-    this.#log.info("EndpointSlice was stale", {
+    const place = {
       service,
       cluster: endpoint.cluster,
       endpoint: `${endpoint.address}:${endpoint.port}`,
-      behindMs: Math.round(lastedMs),
-      reason: endpoint.reason,
-    });
+    };
+    const forMs = Math.round(lastedMs);
+    const { reason } = endpoint;
+    // The slice was right about its pod.
+    if (endpoint.rule === believeTraffic.name) {
+      this.#log.info("endpoint was silent", { ...place, silentMs: forMs, reason });
+    } else this.#log.info("EndpointSlice was stale", { ...place, behindMs: forMs, reason });
   }
 
   /** Says how many lines there would have been once the next may be written. */

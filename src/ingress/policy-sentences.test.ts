@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { policySentences } from "./policy-sentences.ts";
 
-test("what a route asks is said in plain sentences", () => {
+test("the policy of a route is shown in plain sentences", () => {
   expect(policySentences(undefined)).toEqual([]);
   expect(
     policySentences({

@@ -5,7 +5,6 @@ import type { EndpointSlice, SliceContent, SlicePort } from "../kube/kinds/endpo
 import type { EndpointAddress, Endpoints } from "../kube/kinds/endpoints.ts";
 import type { TargetRef } from "../kube/kinds/target-ref.ts";
 
-/** The name of its node is left out: it is the cluster's own, and nothing is decided by it. */
 export interface ListedEndpoint {
   /** `IPv4`, `IPv6` or `FQDN`. */
   readonly addressType: string;
@@ -19,6 +18,7 @@ export interface ListedEndpoint {
   readonly terminating: boolean;
   readonly hostname: string | undefined;
   readonly zone: string | undefined;
+  readonly nodeName: string | undefined;
   readonly targetRef: TargetRef | undefined;
 }
 
@@ -31,7 +31,7 @@ export function listedInSlice(slice: SliceContent): ListedEndpoint[] {
     // The addresses of one endpoint lead to the same pod; the API asks to use the first.
     const address = endpoint.addresses[0];
     if (address === undefined) continue;
-    const { ready = true, hostname, zone, targetRef } = endpoint;
+    const { ready = true, hostname, zone, nodeName, targetRef } = endpoint;
     const { serving = ready, terminating = false } = endpoint;
     listed.push({
       addressType,
@@ -42,6 +42,7 @@ export function listedInSlice(slice: SliceContent): ListedEndpoint[] {
       terminating,
       hostname,
       zone,
+      nodeName,
       targetRef,
     });
   }
@@ -51,7 +52,7 @@ export function listedInSlice(slice: SliceContent): ListedEndpoint[] {
 /** Of each subset the ready ones first. */
 export function listedInEndpoints({ subsets }: Pick<Endpoints, "subsets">): ListedEndpoint[] {
   return subsets.flatMap(({ addresses, notReadyAddresses, ports }) => {
-    const listed = ({ ip, hostname, targetRef }: EndpointAddress, ready: boolean) => ({
+    const listed = ({ ip, hostname, nodeName, targetRef }: EndpointAddress, ready: boolean) => ({
       addressType: ip.includes(":") ? "IPv6" : "IPv4",
       address: ip,
       ports,
@@ -60,6 +61,7 @@ export function listedInEndpoints({ subsets }: Pick<Endpoints, "subsets">): List
       terminating: false,
       hostname,
       zone: undefined,
+      nodeName,
       targetRef,
     });
     return [

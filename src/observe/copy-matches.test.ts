@@ -6,7 +6,7 @@ import { CopyMatches } from "./copy-matches.ts";
 
 const web = "shop/web";
 
-/** One pod watch and one access cluster; a second passes where nothing else is said. */
+/** One pod watch and one access cluster; a second passes unless stated otherwise. */
 class World {
   nowMs = 0;
   readonly over: string[] = [];

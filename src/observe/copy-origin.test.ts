@@ -48,7 +48,7 @@ test("where no other cluster is observed a copy's cluster has the name it gives"
 
 test.each([
   ["no copy", own],
-  ["a copy that does not say of what", { "lockstep.dev/source-cluster": "prod-us" }],
+  ["a copy that does not name its origin", { "lockstep.dev/source-cluster": "prod-us" }],
   ["a copy that does not say whose", { "multicluster.kubernetes.io/service-name": "web" }],
 ])("%s is passed over", (_, labels) => {
   expect(copyOrigin("edge", clusters)(slice(labels))).toBeUndefined();

@@ -2,7 +2,7 @@
 // the multi-cluster services API (KEP-1645) and of Karmada. The API names the service by a label of
 // its own if the copy is for another one, as Submariner does and Cilium not always. A copier may
 // use another name for a cluster than the observer does.
-import { sourceClusterOf } from "../decide/syncing/synced-names.ts";
+import { sourceClusterOf } from "../decide/syncing/copy-names.ts";
 import { type EndpointSlice, serviceNameOf } from "../kube/kinds/endpoint-slice.ts";
 import type { ServiceRef } from "../timeline/witness.ts";
 

@@ -31,7 +31,7 @@ test("no hop is waited for until every watch is listed, nor after one is lost", 
   expect(said).toEqual([]);
 });
 
-test("what is said of following a service is passed on whole", () => {
+test("the details of following a service are passed on whole", () => {
   const { gate, said } = gateWorld();
   gate.turn(listed);
   gate.follow(pods, { ...web, ports: [8080] });

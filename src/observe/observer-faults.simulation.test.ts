@@ -142,7 +142,7 @@ function judge(life: Life, journeys: readonly Journey[]): void {
   }
 }
 
-/** It happened before it was seen, and after what is said to be before it. */
+/** It happened before it was seen, and after the reported lower bound. */
 function judgeOrigin({ origin }: Journey, { from, to }: Span): void {
   expect(origin.at).toBeGreaterThanOrEqual(from);
   if (origin.notBefore !== undefined) expect(origin.notBefore).toBeLessThanOrEqual(to);

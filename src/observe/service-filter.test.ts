@@ -16,7 +16,7 @@ test.each<[ServiceBounds, readonly string[], readonly string[] | undefined]>([
   expect(watchedNamespaces(bounds)).toEqual(namespaces);
 });
 
-test("what is said of following a service that is observed is passed on whole", () => {
+test("the details of following an observed service are passed on whole", () => {
   const said: unknown[] = [];
   const sink: ObservationSink = {
     ...noSink,

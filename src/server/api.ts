@@ -227,7 +227,7 @@ export const Services = Type.Object({
 
 const Mark = oneOf("in", "out", "draining", "held", "suspect", "unknown");
 
-/** One cell: what one source says of one endpoint. */
+/** One cell: the state of one endpoint in one source. */
 const Cell = Type.Object({
   mark: Mark,
   /** `ready`, `terminating`, `absent`, `refused`. */

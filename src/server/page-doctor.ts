@@ -3,6 +3,7 @@
 import { allCauses, type Diagnosis, diagnose } from "../doctor/diagnose.ts";
 import { evidenceIn, noFacts } from "../doctor/evidence/evidence.ts";
 import type { Finding as FoundFinding } from "../doctor/finding.ts";
+import { type PredictFix, withEffects } from "../doctor/fix-effect.ts";
 import { examineCluster } from "../doctor/live/examine-cluster.ts";
 import { Gathered } from "../doctor/live/gathered.ts";
 import { LiveReader } from "../doctor/live/live-reader.ts";
@@ -22,6 +23,8 @@ export interface LivePageDoctorOptions
   /** Changes of a cluster, those in flight included. */
   readonly journeys: (cluster: string) => readonly Journey[];
   readonly maxQps?: number | undefined;
+  /** The effect of a fix; without it none is predicted. */
+  readonly predict?: PredictFix | undefined;
   /** The answer has changed. */
   readonly onChange: () => void;
 }
@@ -96,6 +99,10 @@ export class LivePageDoctor implements PageDoctor {
     const reader = new LiveReader({ client: limited, signal });
     const facts = noFacts();
     const gathered = new Gathered({ facts, cluster });
+    const onProgress = (step: string, detail: string): void => {
+      const text = `${cluster}: ${step}${detail === "" ? "" : ` (${detail})`}`;
+      if (text !== this.#answer.detail) this.#set({ detail: text });
+    };
     await examineCluster({
       cluster,
       reader,
@@ -108,15 +115,23 @@ export class LivePageDoctor implements PageDoctor {
       forMs,
       maxQps,
       onCost: () => undefined,
-      onProgress: (step, detail) => {
-        const text = `${cluster}: ${step}${detail === "" ? "" : ` (${detail})`}`;
-        if (text !== this.#answer.detail) this.#set({ detail: text });
-      },
+      onProgress,
     });
     // The page has observed for longer than the examination.
     const seen = { source: "changes", journeys: journeys(cluster), nowMs: clock.monotonicMs() };
+    const evidence = { ...evidenceIn(facts), journeys: seen };
+    const diagnosis = diagnose(evidence);
+    const { predict } = this.#options;
     return {
-      diagnosis: diagnose({ ...evidenceIn(facts), journeys: seen }),
+      diagnosis:
+        predict === undefined
+          ? diagnosis
+          : await withEffects(diagnosis, evidence, {
+              causes: allCauses,
+              predict,
+              signal,
+              onProgress,
+            }),
       problems: reader.problems,
     };
   }
@@ -178,6 +193,7 @@ export function pageFinding(
 
 function plain(finding: FoundFinding): Omit<Finding, "cluster" | "since" | "consequences"> {
   const { rule, severity, confidence, hop, cause, evidence, fix, missing } = finding;
+  const { component, change, reason } = fix;
   return {
     rule,
     severity,
@@ -185,7 +201,7 @@ function plain(finding: FoundFinding): Omit<Finding, "cluster" | "since" | "cons
     hop: hop ?? null,
     cause,
     evidence: [...evidence],
-    fix: { ...fix, effect: null },
+    fix: { component, change, reason, effect: fix.effect ?? null },
     missing: [...missing],
   };
 }

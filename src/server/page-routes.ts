@@ -117,7 +117,7 @@ export const routes: readonly Route[] = [
   {
     method: "GET",
     path: `${apiRoot}/services/{namespace}/{name}`,
-    summary: "The truth table of one service: what each source says of each endpoint",
+    summary: "The truth table of one service: each endpoint as each source shows it",
     answer: TruthTable,
     isShared: true,
     handle: service,

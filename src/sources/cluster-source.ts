@@ -162,7 +162,7 @@ export class ClusterSource {
     );
   }
 
-  /** Whether what it says of its services counts: all is listed, or enough for long enough. */
+  /** Whether its view of its services counts: all is listed, or enough for long enough. */
   get isListed(): boolean {
     return this.settled || this.#reach.isPartlyListed;
   }

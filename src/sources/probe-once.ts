@@ -32,6 +32,9 @@ export type ProbeOutcome = "answered" | "refused" | "missed";
 /** For the whole exchange, or the connection: the default of a readiness probe. */
 export const probeTimeoutMs = 1_000;
 
+/** As the proxy waits for a connection (proxy/server.conf). */
+const probeConnectMs = 500;
+
 /** A probe may be given minutes; by then an endpoint that is dead has cost too much. */
 const probeTimeoutMaxMs = 5_000;
 
@@ -60,7 +63,7 @@ export async function probeOnce(
       // As the kubelet does: a probe proves life, not identity.
       tls: { insecureSkipVerify: true },
       // A machine that is gone is known at once, however long its program may think.
-      connectTimeoutMs: probeTimeoutMs,
+      connectTimeoutMs: probeConnectMs,
       signal: deadline.signal,
     });
     for await (const _ of response.body) break;

@@ -121,8 +121,26 @@ test("a machine that is gone is found silent after two timeouts", () =>
     const { probes, reported } = probesIn(simulation);
     probes.want("web", [target]);
     await simulation.sleep(2 * probeTimeoutMs + probeEveryMs + 100);
-    expect(reported).toEqual(["web silent at 4 s"]);
+    expect(reported).toEqual(["web silent at 3 s"]);
     await probes.stop();
+  }));
+
+test("one that was silent is known to answer within a second after its return", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const listener = await listen(simulation, answering(200));
+    const { probes } = probesIn(simulation);
+    probes.want("web", [{ ...target, http }]);
+    const answer = () => probes.standing("web").get("east")?.get(podAt80)?.answer;
+    for (const pauseMs of [9_900, 10_000, 10_123]) {
+      simulation.network.partition("proxy", "pod");
+      await simulation.sleep(pauseMs);
+      expect(answer()).toBe("silent");
+      simulation.network.heal("proxy", "pod");
+      await simulation.sleep(1_000);
+      expect(answer()).toBe("answers");
+    }
+    await probes.stop();
+    await listener.close();
   }));
 
 test("an endpoint that is no longer in doubt is not probed", () =>

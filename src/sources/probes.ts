@@ -44,6 +44,9 @@ export interface ProbesOptions extends Pick<Environment, "clock" | "timers" | "n
 /** Between two probes of one endpoint; the shortest period a kubelet knows is 1 s. */
 export const probeEveryMs = 2_000;
 
+/** Of an endpoint that was found silent: it gets requests again within a second after its return. */
+export const silentProbeEveryMs = 500;
+
 /** A busy program may miss one; a refused connection counts at once. */
 const missesToBeSilent = 2;
 
@@ -214,7 +217,8 @@ export class Probes {
       this.#goOn();
     }
     if (giveUp.signal.aborted) return;
-    doubted.cancelNext = this.#options.timers.after(probeEveryMs, () => {
+    const pauseMs = doubted.answer === "silent" ? silentProbeEveryMs : probeEveryMs;
+    doubted.cancelNext = this.#options.timers.after(pauseMs, () => {
       this.#turns.add(doubted, { isFirst: false });
       this.#goOn();
     });

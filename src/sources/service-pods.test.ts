@@ -27,7 +27,7 @@ class World {
   readonly services = new Store<Service, "selector">({ indexes: { selector: selectorIndex } });
   readonly pods = new Store<Pod>({ indexes: {} });
   readonly servicePods = new ServicePods(this);
-  /** For each pod's change, the services it was said to concern and those it does concern. */
+  /** For each pod's change, the services that were reported and those it concerns. */
   readonly concerned: (readonly string[])[] = [];
   readonly expected: (readonly string[])[] = [];
 

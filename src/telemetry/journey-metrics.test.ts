@@ -12,7 +12,7 @@ import {
 const pod: Witness = { hop: "pod", name: "east" };
 const published: Witness = { hop: "published", name: "east" };
 
-/** Timeline whose reports are made by hand, at instants that are said. */
+/** Timeline whose reports are made by hand, at given instants. */
 function world(options: Partial<JourneyMetricsOptions> = {}) {
   const registry = options.registry ?? new Registry();
   let nowMs = 0;

@@ -203,7 +203,7 @@ test("a connection that breaks and an answer that never comes are tried again", 
   });
 });
 
-test("a receiver that takes what it is sent and never answers is said to", async () => {
+test("a receiver that accepts data and never answers is reported", async () => {
   await inWorld(async (world) => {
     world.answer = () => undefined;
     world.exporter.onEvent({ type: "over", journey: journey(1) });

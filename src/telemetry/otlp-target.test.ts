@@ -74,6 +74,9 @@ test.each([
     { ...endpoint, OTEL_EXPORTER_OTLP_TIMEOUT: "10s" },
     "OTEL_EXPORTER_OTLP_TIMEOUT must be a whole number of milliseconds, such as 10000.",
   ],
-])("what cannot be used is said with what would be right: %s %j", (flag, variables, message) => {
-  expect(() => otlpTarget(flag, variables)).toThrow(new OtlpTargetError(message));
-});
+])(
+  "a value that cannot be used is reported with a correct one: %s %j",
+  (flag, variables, message) => {
+    expect(() => otlpTarget(flag, variables)).toThrow(new OtlpTargetError(message));
+  },
+);

@@ -12,7 +12,7 @@ function stamped(trueMs: number, skewMs: number, by = "n1") {
   return { at: (wall - (((wall % 1_000) + 1_000) % 1_000)) as WallMs, by };
 }
 
-test("nothing is said of the clocks until there is something to go by", () => {
+test("nothing is reported about the clocks before there is evidence", () => {
   const skew = new ClockSkew(anchor);
   skew.note(stamped(0, 0), at(5));
   skew.note(stamped(10, 0), at(15));

@@ -102,7 +102,7 @@ test("the last request shows that an address left, and failed ones are counted",
   expect(seen.last?.traffic).toEqual({ requests: 3, failed: 2, lastFailedAt: 6_000 });
 });
 
-test("no request at all is said in words, is never stuck, and delays nothing else", () => {
+test("a change without any request is shown in words, is never stuck, and delays nothing else", () => {
   const seen = new Logged().change(1_000, "join");
   seen.advance(60_000).advance(1_000 + trafficQuietMs);
   expect(seen.lines).toMatchInlineSnapshot(`

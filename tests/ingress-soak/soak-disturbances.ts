@@ -13,7 +13,7 @@ export class Disturbances {
     this.#now = now;
   }
 
-  /** The effect, noted as one that disturbs these clusters, or what they say of pods. */
+  /** The effect, noted as one that disturbs these clusters, or their reports of pods. */
   noted(
     clusters: readonly { readonly name: string }[],
     effect: Effect,

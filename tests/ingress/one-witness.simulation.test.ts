@@ -40,7 +40,7 @@ async function makeUnready({ clusters }: IngressWorld): Promise<void> {
   }
 }
 
-describe("when every pod is said to be unready at once while the slices list them", () => {
+describe("when every pod is reported as unready at once while the slices list them", () => {
   test("those that answer are held until the slices agree", () =>
     inIngressWorld(
       async (world) => {

@@ -103,7 +103,7 @@ export function storyOf({ key, happened, delivered, others, requests, ...one }: 
     ...happened.map(tell),
     "delivered:",
     ...delivered.map(tell),
-    "said of the address:",
+    "reported about the address:",
     ...one.addressed.map(tell),
     "of others:",
     ...others.map((other) => `${other.key} ${tell(other)}`),

@@ -1,4 +1,4 @@
-// Only for tests: judges what journeys say of requests by what was really sent. To an address that
+// Only for tests: compares the requests in journeys with those that were really sent. To an address that
 // joined the first, to one that left the last; where others have the address too, or a request names
 // no service, it may count or not.
 import { deepStrictEqual, ok } from "node:assert/strict";

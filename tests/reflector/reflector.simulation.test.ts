@@ -1,5 +1,5 @@
 // Reflectors against the lab's API servers while everything goes wrong that can: whatever happens,
-// what they hold and what they say of it is true; and when it stops happening, they catch up.
+// their objects and their freshness are true; and when it stops happening, they catch up.
 import { expect } from "vitest";
 import { type Random, randomBetween, randomInt } from "../../src/environment/random.ts";
 import { backoffMaxMs } from "../../src/kube/reflector/backoff.ts";

@@ -1,6 +1,7 @@
 // Offers and targets in few words, and an access cluster that carries out a plan's writes as an API
 // server would.
 
+import { syncNames } from "../../src/decide/syncing/copy-names.ts";
 import type { SyncInput, TargetState } from "../../src/decide/syncing/plan-sync.ts";
 import { planSync } from "../../src/decide/syncing/plan-sync.ts";
 import type { ServiceOffer } from "../../src/decide/syncing/service-offer.ts";
@@ -26,6 +27,7 @@ export function endpoint(address: string, fields: Partial<SyncedEndpoint> = {}):
     terminating: false,
     hostname: undefined,
     zone: undefined,
+    nodeName: undefined,
     targetRef: undefined,
     ...fields,
   };
@@ -114,7 +116,8 @@ export class PretendedTarget {
     };
   }
 
-  plan(offers: readonly ServiceOffer[], policy: SyncInput["policy"] = { createNamespaces: false }) {
+  plan(offers: readonly ServiceOffer[], fields: Partial<SyncInput["policy"]> = {}) {
+    const policy = { createNamespaces: false, names: syncNames, ...fields };
     return planSync({ namespace: "shop", name: "web", offers, target: this.state(), policy });
   }
 

@@ -3,6 +3,7 @@
 import { Registry } from "prom-client";
 import { ApiServer } from "../../src/apiserver/api-server.ts";
 import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
+import { namespacePolicy } from "../../src/decide/syncing/sync-policy.ts";
 import {
   type KubeClient,
   type KubeRequest,
@@ -139,7 +140,7 @@ export class SyncWorld {
       ...this.simulation.host("lockstep"),
       sources: [this.cluster("lab-1"), this.cluster("lab-2")],
       target: this.cluster("edge"),
-      policy: { namespaces: new Set(["shop"]), createNamespaces: false },
+      policy: namespacePolicy(new Set(["shop"])),
       metrics: registry,
       onSynced: (report) => reports.push(report),
       ...options,

@@ -1,5 +1,5 @@
 // One changed place of a valid object at a time: every field absent, of another type, empty, out of
-// range, malformed or doubled. What the server says of each is compared word for word. Dry runs, so
+// range, malformed or doubled. The server's answer to each is compared word for word. Dry runs, so
 // that what is accepted leaves nothing behind and shows its defaults.
 import fc from "fast-check";
 import type { CaseWorld, ContractCase } from "../contract-case.ts";

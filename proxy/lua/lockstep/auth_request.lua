@@ -10,7 +10,7 @@ local suspects = require("lockstep.suspects")
 local _M = {}
 
 -- As for requests.
-local CONNECT_MS, SEND_MS, READ_MS = 1000, 60000, 60000
+local CONNECT_MS, SEND_MS, READ_MS = 500, 60000, 60000
 local TRIES = 3
 -- As much as nginx itself has room for in headers of endpoints that have many.
 local MOST_HEAD_BYTES = 128 * 1024

@@ -9,8 +9,8 @@ local suspects = require("lockstep.suspects")
 
 local _M = {}
 
--- As for requests: a pod on the same network answers within milliseconds or not at all.
-local PATIENCE_MS = 1000
+-- As for requests (server.conf).
+local PATIENCE_MS = 500
 -- Of one owner. More than this fail at once only where a node has gone, of which the first ones tell
 -- enough.
 local MOST_OF_OWNER = 16

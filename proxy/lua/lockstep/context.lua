@@ -21,6 +21,7 @@ local function new()
         tried = false, -- keys of endpoints (see peer_list.lua)
         is_measured = false,
         is_under_way = false,
+        waits_for = false, -- the endpoint of a request that cannot be repeated
         session = false,
         hash_key = false,
         tls_block = false,

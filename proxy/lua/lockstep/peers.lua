@@ -12,6 +12,7 @@ local ffi = require("ffi")
 local least_latency = require("lockstep.least_latency")
 local peer_list = require("lockstep.peer_list")
 local pick = require("lockstep.pick")
+local silent_connections = require("lockstep.silent_connections")
 local state = require("lockstep.state")
 local suspects = require("lockstep.suspects")
 
@@ -19,7 +20,7 @@ local _M = {}
 
 -- Unless the policy says otherwise. proxy_next_upstream_tries in server.conf bounds what it may say.
 local TRIES = 3
-local DEFAULT_CONNECT_MS = 1000
+local DEFAULT_CONNECT_MS = 500
 local DEFAULT_SEND_MS = 60000
 local DEFAULT_READ_MS = 60000
 
@@ -86,8 +87,9 @@ local function mark_unreachable(context, slot, seconds)
     connection_check.begin(context.service.owner, slot, address, peer.port)
 end
 
--- A failure after the connection was made says little about the next request: only a peer that
--- cannot be reached is suspect. The try is the n-th from the end.
+-- A failure after the connection was made says little about the next request, unless the connection
+-- was ended because it was silent: only a peer that cannot be reached is suspect. The try is the n-th
+-- from the end.
 local function note_failure(context, n)
     local slot = slot_now(context)
     if slot == nil then
@@ -97,6 +99,8 @@ local function note_failure(context, n)
     local var = ngx.var
     if item_from_end(var.upstream_connect_time, n) == "-" then
         mark_unreachable(context, slot, item_from_end(var.upstream_response_time, n))
+    elseif silent_connections.was_cut(peer_list.key(context.peers, context.index)) then
+        suspects.mark(slot, context.service.owner)
     end
 end
 
@@ -130,12 +134,19 @@ local function use_another(context)
     end
 end
 
+-- As nginx sees it, once such a request was sent.
+local unrepeatable_methods = { POST = true, PATCH = true, LOCK = true }
+
 -- Running requests are counted where they are used.
-local function begin(context)
+local function begin(context, has_more_tries)
     counters.count_request(context.slot)
     if context.peers.is_measured then
         counters.begin(context.slot)
         context.is_under_way = true
+    end
+    if not has_more_tries or unrepeatable_methods[ngx.req.get_method()] then
+        context.waits_for = peer_list.key(context.peers, context.index)
+        silent_connections.begin(context.waits_for, context.slot, context.service.owner)
     end
 end
 
@@ -143,6 +154,10 @@ local function finish(context)
     if context.is_under_way then
         counters.finish(context.slot)
         context.is_under_way = false
+    end
+    if context.waits_for then
+        silent_connections.finish(context.waits_for)
+        context.waits_for = false
     end
 end
 
@@ -188,10 +203,11 @@ function _M.balance(context)
         set_timeouts(policy.timeouts)
     end
     context.tries = context.tries + 1
-    begin(context)
     local peers = context.peers
     local most = policy and policy.tries or TRIES
-    if context.tries < most and peers.count > context.tries then
+    local has_more_tries = context.tries < most and peers.count > context.tries
+    begin(context, has_more_tries)
+    if has_more_tries then
         balancer.set_more_tries(1)
     end
     connect_to(peers.at[context.index - 1])

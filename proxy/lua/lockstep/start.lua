@@ -55,6 +55,7 @@ function _M.init()
     _G.lockstep = require("lockstep.request")
     require("lockstep.certificate")
     require("lockstep.control")
+    require("lockstep.silent_connections")
     restore(prefix)
 end
 
@@ -63,6 +64,7 @@ function _M.init_worker()
     ffi.C.chmod(ngx.config.prefix() .. "control/control.sock", own)
     require("lockstep.state").register_worker()
     require("lockstep.counters").init_worker(ngx.shared.lockstep_meta:get("highest_slot"))
+    require("lockstep.silent_connections").init_worker()
     -- Workers are copies of one process and would all draw the same numbers.
     math.randomseed(ngx.now() * 1000 + ngx.worker.pid() * 7919)
 end

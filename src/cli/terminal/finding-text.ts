@@ -1,6 +1,6 @@
 // Prints a finding: the verdict, the evidence with its sources, then the fix on separate lines, to
 // copy.
-import type { Finding } from "../../doctor/finding.ts";
+import type { Finding, Fix } from "../../doctor/finding.ts";
 import { wrapText } from "./text.ts";
 
 export interface TextOptions {
@@ -32,6 +32,13 @@ export function findingText(finding: Finding, options: TextOptions = {}): string
     fix.change,
     border,
     ...wrapText(fix.reason, { width }),
+    ...predictedLines(fix, width),
     "",
   ].join("\n");
+}
+
+function predictedLines({ effect, notPredicted }: Fix, width: number): readonly string[] {
+  if (effect !== undefined) return ["", ...wrapText(`Predicted: ${effect}`, { width })];
+  if (notPredicted === undefined) return [];
+  return ["", ...wrapText(`The effect was not simulated: ${notPredicted}`, { width })];
 }

@@ -132,7 +132,7 @@ test("a default backend serves what its own hosts leave open, and yields to ever
   });
 });
 
-test("parameters of our classes are ignored, and that is said", () => {
+test("parameters of our classes are ignored, with a problem that says so", () => {
   const parameters = { hasParameters: true };
   const classes = [
     ingressClass("lockstep", "lockstep.dev/ingress", parameters),

@@ -143,10 +143,10 @@ function portsKey(ports: readonly SlicePort[]): string {
 
 /** Everything but the ports, which are the slice's. */
 function contentOf(endpoint: SyncedEndpoint): string {
-  const { address, ready, serving, terminating, hostname, zone, targetRef } = endpoint;
+  const { address, ready, serving, terminating, hostname, zone, nodeName, targetRef } = endpoint;
   const { kind, namespace, name, uid } = targetRef ?? {};
   const target = [kind, namespace, name, uid];
-  return JSON.stringify([address, ready, serving, terminating, hostname, zone, target]);
+  return JSON.stringify([address, ready, serving, terminating, hostname, zone, nodeName, target]);
 }
 
 function compare(a: string, b: string): number {

@@ -2,13 +2,15 @@
 // controller there writes endpoints for it, and headless, because no proxy has to know it.
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
+import { type CopyNames, ownedLabels } from "./copy-names.ts";
 import type { ServiceOffer } from "./service-offer.ts";
 import { deletion, type SyncWrite } from "./sync-write.ts";
-import { ownedLabels } from "./synced-names.ts";
 
 export interface ServiceInput {
   readonly namespace: string;
+  /** Of the Service in the access cluster. */
   readonly name: string;
+  readonly names: CopyNames;
   /** In the order of preference: where two disagree about a port, the first is right. */
   readonly offers: readonly ServiceOffer[];
   /** Lockstep's own, or none. */
@@ -56,14 +58,14 @@ function fitsBeside(port: ServicePort, others: readonly ServicePort[]): boolean 
 }
 
 function create(
-  { namespace, name }: ServiceInput,
+  { namespace, name, names }: ServiceInput,
   ports: readonly ServicePort[],
   offering: readonly string[],
 ): SyncWrite {
   const object = {
     apiVersion: "v1",
     kind: "Service",
-    metadata: { namespace, name, labels: ownedLabels },
+    metadata: { namespace, name, labels: ownedLabels(names) },
     spec: { clusterIP: "None", ports: ports.map(rawPort) },
   };
   const summary = `synced from ${offering.join(", ")}`;

@@ -5,16 +5,17 @@ import type { EndpointSlice, SlicePort } from "../../kube/kinds/endpoint-slice.t
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { Service } from "../../kube/kinds/service.ts";
 import { listedInSlice } from "../../model/published-endpoint.ts";
+import { type CopyNames, originTimeAnnotation, ownedSliceLabels, sliceName } from "./copy-names.ts";
 import { isPlaced, isSameEndpoint, type PlacedSlice, placeEndpoints } from "./place-endpoints.ts";
 import type { ServiceOffer } from "./service-offer.ts";
 import { deletion, type SyncWrite } from "./sync-write.ts";
 import type { SyncedEndpoint } from "./synced-endpoint.ts";
-import { originTimeAnnotation, ownedSliceLabels, sliceName } from "./synced-names.ts";
 
 export interface SlicesInput {
   readonly namespace: string;
   /** The service's. */
   readonly name: string;
+  readonly names: CopyNames;
   readonly offer: ServiceOffer;
   /** Those Lockstep has made for this service and cluster, in the order of their names. */
   readonly slices: readonly EndpointSlice[];
@@ -25,7 +26,8 @@ export interface SlicesInput {
 export function planSlices(input: SlicesInput): readonly SyncWrite[] {
   const { offer, slices } = input;
   const { service } = offer;
-  if (service === undefined) return slices.map((slice) => remove(slice, offer));
+  if (service === undefined && offer.isRemembered !== true)
+    return slices.map((slice) => remove(slice, offer));
   const placed = placeEndpoints(offer.endpoints, slices, addressTypeOf(service));
   const used = new Set(placed.map(({ slice }) => slice));
   const names = freeNames(input);
@@ -40,7 +42,7 @@ export function planSlices(input: SlicesInput): readonly SyncWrite[] {
 
 function isUpToDate(input: SlicesInput, placed: PlacedSlice): boolean {
   const held = placed.slice?.metadata.labels ?? {};
-  const labels = Object.entries(ownedSliceLabels(input.name, input.offer.cluster));
+  const labels = Object.entries(ownedSliceLabels(input.names, input.name, input.offer.cluster));
   return isPlaced(placed) && labels.every(([label, value]) => held[label] === value);
 }
 
@@ -75,11 +77,11 @@ function remove(slice: EndpointSlice, { cluster, service }: ServiceOffer): SyncW
 }
 
 /** Written only together with a change, so the time is never a reason to write. */
-function marks({ name, offer }: SlicesInput): RawRecord {
+function marks({ name, names, offer }: SlicesInput): RawRecord {
   const { changedAt, cluster } = offer;
   const origin =
     changedAt === undefined ? {} : { [originTimeAnnotation]: toMicroTime(changedAt.origin) };
-  return { labels: ownedSliceLabels(name, cluster), annotations: origin };
+  return { labels: ownedSliceLabels(names, name, cluster), annotations: origin };
 }
 
 function contents({ ports, endpoints }: PlacedSlice): RawRecord {
@@ -96,11 +98,12 @@ function rawPort({ name, port, protocol, appProtocol }: SlicePort): RawRecord {
 }
 
 function rawEndpoint(endpoint: SyncedEndpoint): RawRecord {
-  const { address, ready, serving, terminating, hostname, zone, targetRef } = endpoint;
+  const { address, ready, serving, terminating, hostname, zone, nodeName, targetRef } = endpoint;
   return {
     addresses: [address],
     conditions: { ready, serving, terminating },
     ...(hostname === undefined ? {} : { hostname }),
+    ...(nodeName === undefined ? {} : { nodeName }),
     ...(zone === undefined ? {} : { zone }),
     ...(targetRef === undefined ? {} : { targetRef: rawTarget(targetRef) }),
   };
@@ -110,13 +113,19 @@ function rawTarget({ kind, namespace, name, uid }: NonNullable<SyncedEndpoint["t
   return { kind, namespace, name, ...(uid === undefined ? {} : { uid }) };
 }
 
-function addressTypeOf({ ipFamilies }: Service): string {
-  return ipFamilies[0] ?? "IPv4";
+/** Of a cluster that is not known any more, that of its slices. */
+function addressTypeOf(service: Service | undefined): string {
+  return service?.ipFamilies[0] ?? "IPv4";
 }
 
-function* freeNames({ name, offer, isTaken }: SlicesInput): Generator<string, never, undefined> {
+function* freeNames({
+  name,
+  names,
+  offer,
+  isTaken,
+}: SlicesInput): Generator<string, never, undefined> {
   for (let number = 0; ; number += 1) {
-    const candidate = sliceName(name, offer.cluster, number);
+    const candidate = sliceName(names.targetName(name), offer.cluster, number);
     if (!isTaken(candidate)) yield candidate;
   }
 }

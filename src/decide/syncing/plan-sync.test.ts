@@ -9,10 +9,10 @@ import {
   sourceService,
 } from "../../../tests/syncing/offers.ts";
 import { isThorough } from "../../simulation/seeds.ts";
+import { sliceName } from "./copy-names.ts";
 import type { ServiceOffer } from "./service-offer.ts";
 import { describeWrite } from "./sync-write.ts";
 import type { SyncedEndpoint } from "./synced-endpoint.ts";
-import { sliceName } from "./synced-names.ts";
 
 const sliceLabels = {
   "kubernetes.io/service-name": "web",

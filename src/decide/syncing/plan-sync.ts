@@ -4,20 +4,27 @@
 import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { Namespace } from "../../kube/kinds/namespace.ts";
 import type { Service } from "../../kube/kinds/service.ts";
+import {
+  type CopyNames,
+  isOwned,
+  isOwnedSlice,
+  ownedLabels,
+  sourceClusterOf,
+} from "./copy-names.ts";
 import { planService } from "./plan-service.ts";
 import { planSlices } from "./plan-slices.ts";
 import type { ServiceOffer } from "./service-offer.ts";
 import type { SyncPolicy } from "./sync-policy.ts";
 import { deletion, type SyncWrite } from "./sync-write.ts";
-import { isOwned, isOwnedSlice, ownedLabels, sourceClusterOf } from "./synced-names.ts";
 
 export interface SyncInput {
   readonly namespace: string;
+  /** The service's in the business clusters. */
   readonly name: string;
   /** One for each business cluster, in the order of preference. */
   readonly offers: readonly ServiceOffer[];
   readonly target: TargetState;
-  readonly policy: Pick<SyncPolicy, "createNamespaces" | "forgottenClusters">;
+  readonly policy: Pick<SyncPolicy, "createNamespaces" | "forgottenClusters" | "names">;
 }
 
 /** The objects of the service in the access cluster, of any owner. */
@@ -40,15 +47,23 @@ const nothing: SyncPlan = { writes: [], blocked: undefined };
 
 export function planSync(input: SyncInput): SyncPlan {
   const { namespace, name, offers, target, policy } = input;
-  const owned = target.slices.filter(isOwnedSlice).sort(byName);
+  const { names } = policy;
+  const owned = target.slices.filter((slice) => isOwnedSlice(names, slice)).sort(byName);
   const isOffered = offers.some(({ service }) => service !== undefined);
-  if (!isOffered && owned.length === 0 && !isOwnService(target.service)) return nothing;
+  if (!isOffered && owned.length === 0 && !isOwnService(names, target.service)) return nothing;
   const blocked = obstacle(input);
   if (blocked !== undefined) return { writes: [], blocked };
   const known = offers.filter((offer) => offer.isKnown);
   const slices = known.flatMap((offer) => {
     const ofCluster = owned.filter((slice) => sourceClusterOf(slice) === offer.cluster);
-    return planSlices({ namespace, name, offer, slices: ofCluster, isTaken: target.isTaken });
+    return planSlices({
+      namespace,
+      name,
+      names,
+      offer,
+      slices: ofCluster,
+      isTaken: target.isTaken,
+    });
   });
   const { forgottenClusters = new Set() } = policy;
   const isForgotten = (slice: EndpointSlice) => forgottenClusters.has(sourceClusterOf(slice) ?? "");
@@ -61,10 +76,12 @@ export function planSync(input: SyncInput): SyncPlan {
         `${sourceClusterOf(slice)} is removed with --forget`,
       ),
     );
-  const knownClusters = new Set<string | undefined>(known.map(({ cluster }) => cluster));
+  const listed = known.filter(({ isRemembered }) => isRemembered !== true);
+  const knownClusters = new Set<string | undefined>(listed.map(({ cluster }) => cluster));
   const service = planService({
     namespace,
-    name,
+    name: names.targetName(name),
+    names,
     offers,
     service: target.service,
     isStillUsed: owned.some(
@@ -76,19 +93,19 @@ export function planSync(input: SyncInput): SyncPlan {
 }
 
 /** Whether the access cluster holds anything of the service that Lockstep made. */
-export function holdsOwn({ service, slices }: TargetState): boolean {
-  return isOwnService(service) || slices.some(isOwnedSlice);
+export function holdsOwn(names: CopyNames, { service, slices }: TargetState): boolean {
+  return isOwnService(names, service) || slices.some((slice) => isOwnedSlice(names, slice));
 }
 
-function isOwnService(service: Service | undefined): boolean {
-  return service !== undefined && isOwned(service);
+function isOwnService(names: CopyNames, service: Service | undefined): boolean {
+  return service !== undefined && isOwned(names, service);
 }
 
 /** While one is there nothing is written, and nothing taken away either. */
-function obstacle({ namespace, name, target, policy }: SyncInput): string | undefined {
+function obstacle({ namespace, target, policy }: SyncInput): string | undefined {
   const { service } = target;
-  if (service !== undefined && !isOwned(service)) {
-    return `Service ${namespace}/${name} exists and was not created by Lockstep`;
+  if (service !== undefined && !isOwned(policy.names, service)) {
+    return `Service ${namespace}/${service.metadata.name} exists and was not created by Lockstep`;
   }
   if (target.namespace === undefined) {
     return policy.createNamespaces
@@ -101,13 +118,13 @@ function obstacle({ namespace, name, target, policy }: SyncInput): string | unde
 }
 
 /** Made when it is missing, and never deleted: others may have put their things into it. */
-function planNamespace({ namespace, offers, target }: SyncInput): readonly SyncWrite[] {
+function planNamespace({ namespace, offers, target, policy }: SyncInput): readonly SyncWrite[] {
   const isOffered = offers.some(({ service }) => service !== undefined);
   if (target.namespace !== undefined || !isOffered) return [];
   const object = {
     apiVersion: "v1",
     kind: "Namespace",
-    metadata: { name: namespace, labels: ownedLabels },
+    metadata: { name: namespace, labels: ownedLabels(policy.names) },
   };
   const summary = "an offered service is in it";
   return [{ type: "create", kind: "Namespace", namespace: "", name: namespace, object, summary }];

@@ -1,16 +1,17 @@
-// The services that are synced. The owner of a service can decide with a label on it; for the rest
-// the operator names namespaces.
-import type { Service } from "../../kube/kinds/service.ts";
-import { isOwned, syncLabel } from "./synced-names.ts";
+// One form of copying, as a value: which services, under which names, by which rules of truth, and
+// the objects that it may create or remove in the target.
+import type { TruthPolicy } from "../truth/truth-policy.ts";
+import { type CopyNames, syncNames } from "./copy-names.ts";
+import {
+  NamespaceSelection,
+  type SelectedNamespaces,
+  type ServiceSelection,
+} from "./service-selection.ts";
 
 export interface SyncPolicy {
-  /** Where every service with a selector is synced, unless its label says no. */
-  readonly namespaces: "all" | ReadonlySet<string>;
-  /**
-   * Those of `namespaces` in which no business cluster has shown a service yet: each may be a name
-   * that is misspelt. None when absent.
-   */
-  readonly unseenNamespaces?: ReadonlySet<string>;
+  readonly selection: ServiceSelection;
+  readonly names: CopyNames;
+  readonly truth: TruthPolicy;
   /** Whether a namespace that the access cluster lacks may be made there. */
   readonly createNamespaces: boolean;
   /**
@@ -20,17 +21,16 @@ export interface SyncPolicy {
   readonly forgottenClusters?: ReadonlySet<string>;
 }
 
-export function isSelected(service: Service, policy: SyncPolicy): boolean {
-  // Objects made by Lockstep are copies already. Copying them would send endpoints in circles.
-  if (isOwned(service) || service.type === "ExternalName") return false;
-  const wish = service.metadata.labels[syncLabel];
-  if (wish === "true") return true;
-  if (wish === "false" || service.selector === undefined) return false;
-  return policy.namespaces === "all" || policy.namespaces.has(service.metadata.namespace);
-}
-
-/** Not selected, but it would be if one of the unseen namespaces were meant to be its own. */
-export function isDoubtfullyUnselected(service: Service, policy: SyncPolicy): boolean {
-  if ((policy.unseenNamespaces?.size ?? 0) === 0 || isSelected(service, policy)) return false;
-  return isSelected(service, { ...policy, namespaces: "all" });
+/** Every service of these namespaces and those that ask for it by label, under their own names. */
+export function namespacePolicy(
+  namespaces: SelectedNamespaces,
+  fields: Partial<SyncPolicy> = {},
+): SyncPolicy {
+  return {
+    selection: new NamespaceSelection(namespaces),
+    names: syncNames,
+    truth: { followSlices: false },
+    createNamespaces: false,
+    ...fields,
+  };
 }

@@ -1,5 +1,5 @@
 // Every address and port that any source names for a port of a service, each once, with what the
-// pod watch and the published objects say of it side by side.
+// pod watch and the published objects show of it side by side.
 import { mapInSteps, type Steps } from "../../environment/steps.ts";
 import { isTerminating } from "../../kube/kinds/pod.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
@@ -13,8 +13,18 @@ import type { Candidate } from "./verdict.ts";
 /** A slice has room for as many. Each port is judged by itself, so more would only take time. */
 export const maxServicePorts = 100;
 
+/** A headless service without ports has this instead: its pods' addresses, at whatever port. */
+const anyPort: ServicePort = {
+  name: "",
+  port: 0,
+  protocol: "TCP",
+  targetPort: 0,
+  appProtocol: undefined,
+};
+
 /** The port of a service that a route names, by its number or its name there. */
 export function servicePort(service: Service, port: number | string): ServicePort | undefined {
+  if (service.ports.length === 0 && port === anyPort.port) return anyPort;
   return service.ports
     .slice(0, maxServicePorts)
     .find((one) => (typeof port === "number" ? one.port : one.name) === port);

@@ -73,7 +73,7 @@ test("the port is the service's target if that is a number, else its own, else t
   });
 });
 
-test("what was known is kept while the resolver fails, and that is said", () => {
+test("known addresses are kept while the resolver fails, and the failure is reported", () => {
   expect(external({ addresses: ["192.0.2.1"], failure: "the resolver does not answer" })).toEqual({
     endpoints: [
       "192.0.2.1:8080 active: db.example resolved to it before, now the resolver does not answer",

@@ -37,6 +37,7 @@ export class ListedEndpoints {
       const { name, protocol } = this.#servicePort;
       this.#ports = endpoint.ports;
       this.#port = this.#ports.find((one) => one.name === name && one.protocol === protocol)?.port;
+      if (this.#ports.length === 0 && this.#servicePort.port === 0) this.#port = 0;
     }
     if (this.#port === undefined || !isOfFamily(endpoint.address, this.#family)) return;
     this.#add(endpoint, this.#port);

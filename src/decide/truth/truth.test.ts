@@ -78,7 +78,7 @@ describe("several clusters", () => {
     expect(problems).toEqual([]);
   });
 
-  test("what is missing is said", () => {
+  test("missing parts are reported", () => {
     expect(truth(snapshot(), 80, policy)).toEqual({
       endpoints: [],
       problems: ["service shop/web does not exist in any cluster"],

@@ -47,6 +47,7 @@ export interface Heartbeats {
   /** Heartbeats that came during the observation. */
   count: number;
   longestGapMs: number;
+  shortestGapMs: number;
   /** Gaps that are longer than a missed heartbeat; a restart of the node makes one. */
   longGaps: number;
   lastMs: number;
@@ -131,6 +132,7 @@ export class Observations {
         node,
         count: 0,
         longestGapMs: 0,
+        shortestGapMs: Number.POSITIVE_INFINITY,
         longGaps: 0,
         lastMs: beatMs,
         place,
@@ -141,6 +143,7 @@ export class Observations {
     known.count += 1;
     const gapMs = beatMs - known.lastMs;
     known.longestGapMs = Math.max(known.longestGapMs, gapMs);
+    known.shortestGapMs = Math.min(known.shortestGapMs, gapMs);
     if (gapMs > longGapMs) known.longGaps += 1;
     known.lastMs = beatMs;
   }

@@ -96,3 +96,36 @@ test("a list that is too large is counted, and the text after it is read", () =>
   expect(facts.objects.tooLarge).toEqual([{ source: "pods.json", line: 1 }]);
   expect(facts.signs.get("leader-elected")?.count).toBe(1);
 });
+
+const container = {
+  name: "kube-controller-manager",
+  image: "registry/kube-controller-manager-amd64:v1.7.11",
+  command: ["kube-controller-manager", "--kube-api-qps=40", "--concurrent-endpoint-syncs", "9"],
+};
+
+const pod = (one: object): object => ({ kind: "Pod", spec: { containers: [one] } });
+
+test.each([
+  ["a pod", pod(container)],
+  ["a list", { kind: "PodList", items: [pod({ name: "web" }), pod(container)] }],
+])("flags and version of a process are read from %s", (_what, object) => {
+  const facts = noFacts();
+  const reader = new TextReader(facts, "pods.json");
+  for (const text of JSON.stringify(object, undefined, 1).split("\n")) reader.push(text);
+  reader.end();
+  const { settings } = facts;
+  expect(settings.version?.value).toBe("1.7.11");
+  expect([...settings.flags].map(([name, { value }]) => [name, value])).toEqual([
+    ["kube-api-qps", "40"],
+    ["concurrent-endpoint-syncs", "9"],
+  ]);
+});
+
+test("flags of other programs are not those of the control plane", () => {
+  const facts = noFacts();
+  const reader = new TextReader(facts, "pods.json");
+  const other = pod({ image: "registry/operator:1.2.3", args: ["--kube-api-qps=5"] });
+  for (const text of JSON.stringify(other, undefined, 1).split("\n")) reader.push(text);
+  reader.end();
+  expect(facts.settings.flags.size).toBe(0);
+});

@@ -1,5 +1,6 @@
 // A diagnosis as Markdown, for an incident channel.
 import type { Diagnosis } from "../diagnose.ts";
+import type { Fix } from "../finding.ts";
 
 /** The findings with their fixes, and what is missing to tell more. */
 export function markdownLines({ findings, open }: Diagnosis): readonly string[] {
@@ -19,6 +20,7 @@ export function markdownLines({ findings, open }: Diagnosis): readonly string[] 
     "",
     finding.fix.reason,
     "",
+    ...predictedLines(finding.fix),
   ]);
   const missing = open.map(({ rule, missing: texts }) => `- ${rule}: missing ${texts.join("; ")}`);
   return [
@@ -26,4 +28,9 @@ export function markdownLines({ findings, open }: Diagnosis): readonly string[] 
     ...parts,
     ...(missing.length === 0 ? [] : ["Not enough evidence:", "", ...missing, ""]),
   ];
+}
+
+function predictedLines({ effect, notPredicted }: Fix): readonly string[] {
+  if (effect !== undefined) return [`Predicted: ${effect}`, ""];
+  return notPredicted === undefined ? [] : [`The effect was not simulated: ${notPredicted}`, ""];
 }

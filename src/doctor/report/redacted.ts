@@ -1,7 +1,7 @@
 // A diagnosis as it may be shown: texts of logs and objects can contain tokens, passwords and keys,
 // and no output shows them. Applied to every text of every output form.
 import type { Diagnosis } from "../diagnose.ts";
-import type { Finding } from "../finding.ts";
+import type { Finding, Fix } from "../finding.ts";
 
 const hidden = "(hidden)";
 
@@ -38,13 +38,23 @@ export function withTexts(
 
 function shownFinding(finding: Finding, shown: (text: string) => string): Finding {
   const { cause, evidence, fix, missing, consequences } = finding;
-  const { component, change, reason } = fix;
   return {
     ...finding,
     cause: shown(cause),
     evidence: evidence.map(({ text, source }) => ({ text: shown(text), source: shown(source) })),
-    fix: { component: shown(component), change: shown(change), reason: shown(reason) },
+    fix: shownFix(fix, shown),
     missing: missing.map(shown),
     consequences: consequences.map((one) => shownFinding(one, shown)),
+  };
+}
+
+function shownFix(fix: Fix, shown: (text: string) => string): Fix {
+  const { component, change, reason, effect, notPredicted } = fix;
+  return {
+    component: shown(component),
+    change: shown(change),
+    reason: shown(reason),
+    ...(effect !== undefined && { effect: shown(effect) }),
+    ...(notPredicted !== undefined && { notPredicted: shown(notPredicted) }),
   };
 }

@@ -35,6 +35,10 @@ const criticalMs = 10_000;
 /** A limit that explains at least half of the time is the binding one. */
 const binding = 0.5;
 
+/** Of `--kube-api-qps`, and how much more the burst has. */
+const usualLimit = 300;
+const burstAbove = 25;
+
 const directions = ["leave", "join"] as const;
 
 /** A sign with how late changes are by it. */
@@ -70,7 +74,7 @@ export const clientThrottling: Cause = {
         "client's rate limit, not for the API server.",
       fix: {
         component,
-        change: "--kube-api-qps=300 --kube-api-burst=325",
+        change: `--kube-api-qps=${limitFor(evidence)} --kube-api-burst=${limitFor(evidence) + burstAbove}`,
         reason:
           "All workers of a controller share one limit, so the limit sets how many changes a second " +
           "are published. More workers (--concurrent-endpoint-syncs) do not help: they wait for the " +
@@ -79,7 +83,17 @@ export const clientThrottling: Cause = {
       },
     };
   },
+
+  trial(evidence) {
+    const qps = limitFor(evidence);
+    return { concerns: "publishing", fixed: { qps, burst: qps + burstAbove } };
+  },
 };
+
+/** As in the write-ups, or twice what did not suffice. */
+function limitFor({ settings }: Evidence): number {
+  return Math.max(usualLimit, 2 * Number(settings.flag("kube-api-qps")?.value ?? 0));
+}
 
 function severityOf(delayMs: number): Severity {
   if (delayMs >= criticalMs) return "critical";

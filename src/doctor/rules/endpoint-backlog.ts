@@ -63,14 +63,13 @@ export const endpointBacklog: Cause = {
       longest,
       ...lateQueues(evidence).map(({ queue }) => queueDelayMs(queue)),
     );
-    const services = Math.max(0, ...waves(evidence).map(({ writes }) => writes));
-    const qps = services === 0 ? 300 : Math.max(50, Math.ceil(services / 100) * 10);
+    const { qps, burst } = limitsFor(evidence);
     return {
       severity: "warning",
       cause: `The endpoint controllers work on many services at once, and a change waits up to ${durationText(delayMs)} behind them. ${triggerText(trigger)}`,
       fix: {
         component: "kube-controller-manager",
-        change: `--kube-api-qps=${qps} --kube-api-burst=${qps + 20}`,
+        change: `--kube-api-qps=${qps} --kube-api-burst=${burst}`,
         reason:
           "A wave lasts for its writes divided by the limit. A higher limit makes it shorter; more workers " +
           "help only if the limit is not reached. The API server gets the requests in a shorter time.",
@@ -81,7 +80,18 @@ export const endpointBacklog: Cause = {
           : [],
     };
   },
+
+  trial: (evidence) => ({ concerns: "publishing", fixed: limitsFor(evidence) }),
 };
+
+/** So that a wave takes some ten seconds, and more than what did not suffice. */
+function limitsFor(evidence: Evidence): { readonly qps: number; readonly burst: number } {
+  const services = Math.max(0, ...waves(evidence).map(({ writes }) => writes));
+  const forWave = services === 0 ? 300 : Math.max(50, Math.ceil(services / 100) * 10);
+  const found = Number(evidence.settings.flag("kube-api-qps")?.value ?? 0);
+  const qps = Math.max(forWave, 2 * found);
+  return { qps, burst: qps + 20 };
+}
 
 function triggerText(trigger: Trigger): string {
   switch (trigger.type) {

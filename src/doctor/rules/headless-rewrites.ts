@@ -20,6 +20,9 @@ const fixedPatch: Readonly<Record<number, number>> = {
   19: 3,
 };
 
+/** For those that were never corrected. */
+const correctedRelease = "1.20.0";
+
 const headlessLabel = "service.kubernetes.io/headless";
 
 /** A rollout writes dozens; a resync writes each service once. */
@@ -85,6 +88,13 @@ export const headlessRewrites: Cause = {
           ? ["kubectl version   # is the server affected?"]
           : [],
     };
+  },
+
+  trial(evidence) {
+    const { minor } = versionParts(evidence.settings.version?.value ?? "0.0");
+    const patch = fixedPatch[minor] ?? Number.POSITIVE_INFINITY;
+    const version = Number.isFinite(patch) ? `1.${minor}.${patch}` : correctedRelease;
+    return { concerns: "publishing", fixed: { version }, headless: headlessCount(evidence) };
   },
 };
 

@@ -8,6 +8,8 @@ import type { Evidence } from "../evidence/evidence.ts";
 import type { Heartbeats } from "../evidence/observations.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
+import type { EvidenceLine } from "../finding.ts";
+import type { HeartbeatGap } from "../fix-effect.ts";
 import { counted } from "../report/counted.ts";
 
 /** A node that is silent for longer is down, not late. */
@@ -18,6 +20,9 @@ const failedMin = 3;
 
 /** A kubelet that starts is not ready once. */
 const flapsMin = 3;
+
+/** Kubelets send a heartbeat each 10 s. */
+const beatMs = 10_000;
 
 /** Grace before 1.32, and since. */
 const graceMs = { before: 40_000, since: 50_000 } as const;
@@ -46,14 +51,8 @@ export const lateHeartbeats: Cause = {
   conclude(evidence) {
     const silent = evidence.signs.get("node-silent");
     const late = lateNodes(evidence);
-    const isSlowRuntime = evidence.signs.get("pleg-unhealthy") !== undefined;
-    if (isSlowRuntime && silent === undefined && late.length === 0) return slowRuntime;
-    const longestMs = Math.max(
-      silent?.longest?.ms ?? 0,
-      late[0]?.longestGapMs ?? 0,
-      currentGraceMs(evidence),
-    );
-    const wantedMs = Math.ceil((longestMs + marginMs) / stepMs) * stepMs;
+    if (isSlowRuntime(evidence)) return slowRuntime;
+    const wantedMs = graceFor(evidence);
     const observed = late.slice(0, 3).map(({ node }) => node);
     const nodes = (silent?.topSubjects(3) ?? observed).join(", ");
     return {
@@ -70,10 +69,38 @@ export const lateHeartbeats: Cause = {
           `dies: its endpoints leave after ${durationText(wantedMs)}. Then find out why the kubelet is ` +
           "late: many containers or images on the node, a slow container runtime, a slow API server.",
       },
-      missing: ["the kubelet's log of the node, for the reason of the delay"],
+      missing: [
+        "the kubelet's log of the node, and the log of the controller manager from before it",
+        "kubectl get events -A --field-selector reason=NodeNotReady   # how often, and of which nodes",
+      ],
     };
   },
+
+  trial(evidence) {
+    if (isSlowRuntime(evidence)) return undefined;
+    const fixed = { grace: `${graceFor(evidence) / 1000}s` };
+    return { concerns: "nodes", fixed, gap: gapOf(evidence) };
+  },
 };
+
+/** The grace period that covers the longest gap. */
+function graceFor(evidence: Evidence): number {
+  const longestMs = Math.max(longestGap(evidence), currentGraceMs(evidence));
+  return Math.ceil((longestMs + marginMs) / stepMs) * stepMs;
+}
+
+function longestGap(evidence: Evidence): number {
+  const silent = evidence.signs.get("node-silent")?.longest?.ms ?? 0;
+  return Math.max(silent, lateNodes(evidence)[0]?.longestGapMs ?? 0);
+}
+
+/** The shortest one only if heartbeats were observed: a log has the late ones alone. */
+function gapOf(evidence: Evidence): HeartbeatGap | undefined {
+  const maxMs = longestGap(evidence);
+  const shortest = lateNodes(evidence).map(({ shortestGapMs }) => shortestGapMs);
+  const minMs = shortest.length === 0 ? beatMs : Math.min(...shortest);
+  return maxMs > minMs ? { minMs, maxMs } : undefined;
+}
 
 function currentGraceMs({ settings }: Evidence): number {
   const flag = settings.flag("node-monitor-grace-period")?.value;
@@ -86,6 +113,11 @@ function currentGraceMs({ settings }: Evidence): number {
 export function defaultGraceMs(version: string | undefined): number {
   const isNew = version !== undefined && versionParts(version).minor >= longerGraceMinor;
   return isNew ? graceMs.since : graceMs.before;
+}
+
+/** The kubelet reports a slow runtime, and no heartbeat is known to be late. */
+function isSlowRuntime(evidence: Evidence): boolean {
+  return evidence.signs.get("pleg-unhealthy") !== undefined && longestGap(evidence) === 0;
 }
 
 /** The kubelet itself says that it is not ready, in a heartbeat that is in time. */
@@ -125,15 +157,18 @@ function silentNodes(evidence: Evidence): readonly Sign[] {
   return [{ weight: "proof", source: "logs", lines }];
 }
 
-/** One long gap is a restart of the node, and the other heartbeats came in time. */
-function isOnTime({ count, longGaps }: Heartbeats): boolean {
-  return count > longGaps && longGaps <= 1;
-}
+/** One long gap is a restart of the node. */
+const longGapsMin = 2;
 
-/** Its heartbeats were observed: they came in time, or none came. A node without any is down, not late. */
-function isNotLate({ objects }: Evidence, node: string): boolean {
+/**
+ * Its heartbeats were observed: they came in time, or none came. A node without any is down, not late.
+ * A single heartbeat after a long gap is a restart too, unless the node became not ready again and again.
+ */
+function isNotLate({ objects, signs }: Evidence, node: string): boolean {
   const beats = objects.observed.heartbeats.get(node);
-  return beats !== undefined && (beats.count === 0 || isOnTime(beats));
+  if (beats === undefined || beats.longGaps >= longGapsMin) return false;
+  const isRestart = beats.count > 0 && beats.count === beats.longGaps;
+  return !isRestart || (signs.get("node-not-ready")?.subjects.get(node) ?? 0) < flapsMin;
 }
 
 /** Nodes whose heartbeats came again after the grace period; the latest first. */
@@ -141,7 +176,7 @@ function lateNodes(evidence: Evidence): readonly Heartbeats[] {
   const graceMs = currentGraceMs(evidence);
   return [...evidence.objects.observed.heartbeats.values()]
     .filter(({ longestGapMs }) => longestGapMs > graceMs && longestGapMs <= lateMaxMs)
-    .filter((beats) => !isOnTime(beats))
+    .filter(({ longGaps }) => longGaps >= longGapsMin)
     .sort((a, b) => b.longestGapMs - a.longestGapMs);
 }
 
@@ -185,17 +220,31 @@ function kubeletReports(evidence: Evidence): readonly Sign[] {
   const pleg = signs.get("pleg-unhealthy");
   const failed = signs.get("node-status-failed");
   const marked = signs.get("node-not-ready");
-  const lines = [];
+  const proofs: EvidenceLine[] = [];
+  const supports: EvidenceLine[] = [];
   if (pleg !== undefined) {
     const text = `the kubelet did not list its containers for ${durationText(pleg.longest?.ms ?? 0)}`;
-    lines.push(pleg.evidence(text));
+    proofs.push(pleg.evidence(text));
   }
-  if (failed !== undefined && failed.count >= failedMin) {
-    lines.push(failed.evidence(`${counted(failed.count, "heartbeat")} of a kubelet got no answer`));
+  if (failed !== undefined) {
+    const line = failed.evidence(
+      `${counted(failed.count, "heartbeat")} of a kubelet got no answer`,
+    );
+    (failed.count >= failedMin ? proofs : supports).push(line);
   }
   const [node = ""] = marked?.topSubjects(1) ?? [];
   if (marked !== undefined && marked.mostOfOne >= flapsMin && !isNotLate(evidence, node)) {
-    lines.push(marked.evidence(`${node} became not ready ${counted(marked.mostOfOne, "time")}`));
+    proofs.push(marked.evidence(`${node} became not ready ${counted(marked.mostOfOne, "time")}`));
   }
-  return lines.length === 0 ? [] : [{ weight: "proof", source: "logs", lines }];
+  const returned = signs.get("node-returned");
+  if (returned !== undefined) {
+    const text = `${returned.topSubjects(1)[0] ?? "a node"} was Unknown and came back ${counted(returned.mostOfOne, "time")}`;
+    (returned.mostOfOne >= flapsMin ? proofs : supports).push(returned.evidence(text));
+  }
+  return [
+    ...(proofs.length === 0 ? [] : [{ weight: "proof", source: "logs", lines: proofs } as const]),
+    ...(supports.length === 0
+      ? []
+      : [{ weight: "support", source: "logs", lines: supports } as const]),
+  ];
 }

@@ -54,4 +54,6 @@ export const perSyncGet: Cause = {
       },
     };
   },
+
+  trial: () => ({ concerns: "publishing", fixed: { version: "1.8.0" } }),
 };

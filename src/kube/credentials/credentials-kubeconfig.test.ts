@@ -50,7 +50,7 @@ describe("choosing", () => {
     expect(await names({ variables, contexts: "current" })).toEqual(["b"]);
   });
 
-  it("looks in the home folder when nothing else is said", async () => {
+  it("looks in the home folder when no other place is given", async () => {
     await files.makeDirectory(`${directory}/.kube`);
     await write(".kube/config", config({ current: "home", contexts: ["home"] }));
     expect(await names({ variables: { HOME: directory }, contexts: "current" })).toEqual(["home"]);
@@ -301,7 +301,7 @@ describe("what is wrong", () => {
     ["{client-key-data: '%%'}", "MALFORMED", "client-key-data is not PEM in base64"],
     ["{client-certificate: a.pem}", "MALFORMED", "client-certificate needs client-key"],
     ["{token: t, username: ann}", "MALFORMED", "it has a token and a password; remove one of them"],
-  ])("is said in a sentence (%#)", async (text = "", code = "", message = "") => {
+  ])("is reported in a sentence (%#)", async (text = "", code = "", message = "") => {
     const isUser = !message.startsWith("FILE");
     const path = await write(
       "config",
@@ -353,7 +353,7 @@ describe("what is wrong", () => {
       'user "a": exec: name should be a string, not empty',
     ],
     ["args: [a]", "MALFORMED", 'user "a": exec: command should be a string, not empty'],
-  ])("is said of a plugin: %s", async (fields, code, message) => {
+  ])("is reported for a plugin: %s", async (fields, code, message) => {
     const version = fields.includes("apiVersion")
       ? ""
       : "apiVersion: client.authentication.k8s.io/v1beta1, ";
@@ -365,7 +365,7 @@ describe("what is wrong", () => {
     });
   });
 
-  it("is said of a file that is absent or cannot be read, with where we looked", async () => {
+  it("is reported for a file that is absent or cannot be read, with its path", async () => {
     await expect(access({ path: `${directory}/absent`, contexts: "all" })).rejects.toMatchObject({
       code: "UNREADABLE",
       message: `there is no kubeconfig (looked for ${directory}/absent); name one with --kubeconfig or $KUBECONFIG`,
@@ -381,7 +381,7 @@ describe("what is wrong", () => {
     });
   });
 
-  it("is said of files without end", async () => {
+  it("is reported for files without end", async () => {
     await expect(access({ path: "/dev/zero", contexts: "all" })).rejects.toMatchObject({
       code: "UNREADABLE",
       message: "the kubeconfig: /dev/zero has more than 32 MB; is it the right file?",
@@ -393,7 +393,7 @@ describe("what is wrong", () => {
     });
   });
 
-  it("is said where $KUBECONFIG names no file, although there is one in the home folder", async () => {
+  it("is reported where $KUBECONFIG names no file, although there is one in the home folder", async () => {
     await files.makeDirectory(`${directory}/.kube`);
     await write(".kube/config", config({ contexts: ["home"] }));
     const variables = { HOME: directory, KUBECONFIG: ":" };

@@ -124,7 +124,7 @@ export class Reflector<T extends Projected, I extends string = never> {
     this.#sync.close();
   }
 
-  /** Rules that forbid something are said once, however often they are tried. */
+  /** A refused request is logged once, however often it is tried. */
   #noteProblem({ because, delayMs }: Waiting): void {
     const { type, message } = because;
     const { type: knownType, message: known } = this.#problem ?? {};

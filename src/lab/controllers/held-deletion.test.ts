@@ -58,7 +58,7 @@ test("an orphan stays when its owner goes, and has no owner", () =>
     expect(await counts(world)).toEqual([0, 0, 0]);
   }));
 
-test("what owns nothing goes at once, whatever is said of dependents", () =>
+test("an object that owns nothing goes at once, whatever the request asks for dependents", () =>
   inControllerWorld(async (world) => {
     for (const policy of ["Foreground", "Orphan"]) {
       await world.create(services, { metadata: { name: "web" }, spec: { ports: [{ port: 80 }] } });

@@ -49,7 +49,7 @@ interface ControllerManagerOptions {
   readonly listen?: { readonly host: string; readonly port: number };
   /** Called when it listens, with the port that was free. */
   readonly onListening?: (listener: Listener) => void;
-  /** The node whose kubelet is said to run the process. */
+  /** The node that the process claims to run on. */
   readonly nodeName?: string;
   /** With what that kubelet writes the pod; as the process itself unless given. */
   readonly kubeletClient?: KubeClient;

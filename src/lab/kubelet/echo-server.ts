@@ -1,6 +1,6 @@
 // The echo servers of other people's conformance suites, which read from an answer what reached a
 // pod, and which pod. A pod with the image of one answers in its form: the request, headers as
-// lists under Go's spelling of their names, and what the container's environment says of itself.
+// lists under Go's spelling of their names, and the container's environment.
 import type { IncomingRequest } from "../../environment/network.ts";
 import type { StringMap } from "../../kube/kinds/intern.ts";
 import type { KubeletPod } from "./kubelet-pod.ts";

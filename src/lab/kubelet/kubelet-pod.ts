@@ -34,7 +34,7 @@ export interface KubeletProbe {
 export interface KubeletContainer {
   readonly name: string;
   readonly image: string;
-  /** Values that are written down, and what the pod says of itself; nothing from other objects. */
+  /** Literal values, and fields of the pod itself; nothing from other objects. */
   readonly env: StringMap;
   /** TCP only: the program speaks nothing else. */
   readonly ports: readonly number[];

@@ -124,7 +124,7 @@ test("what an operator would have of a cluster is saved as kubectl lays it out",
     await expectAudit(simulation);
   }));
 
-/** With the time of each scrape, and what is said of the names only once. */
+/** With the time of each scrape, and each HELP and TYPE line only once. */
 async function expectSamples(simulation: Simulation): Promise<void> {
   const page = await textOf(simulation, "metrics/kube-controller-manager.prom");
   const adds = page

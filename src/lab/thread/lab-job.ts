@@ -1,10 +1,11 @@
 // The jobs of the lab's thread, and the messages between it and its owner. A job is a simulation: an
-// incident or a prediction. It needs a thread of its own, because real time and the real network are
+// incident, a prediction or a part of one. It needs a thread of its own, because real time and the real network are
 // forbidden in a thread while it simulates.
 import type { Diagnosis } from "../../doctor/diagnose.ts";
 import type { IncidentResult } from "../incidents/incident.ts";
 import type { PlaySize, StageProgress } from "../incidents/stage.ts";
-import type { Prediction } from "../whatif/prediction.ts";
+import type { NodePrediction } from "../whatif/node-run.ts";
+import type { Prediction, PublishingPrediction } from "../whatif/prediction.ts";
 import type { Question } from "../whatif/question.ts";
 
 /** An incident in virtual time. */
@@ -31,9 +32,27 @@ export interface PredictionJob {
   readonly question: Question;
 }
 
-export type LabJob = IncidentJob | PredictionJob;
+/** Only a part of a prediction, which takes less time. */
+export interface PublishingJob {
+  readonly type: "publishing";
+  readonly question: Question;
+}
 
-export type LabResult<Job extends LabJob> = Job extends IncidentJob ? PlayedIncident : Prediction;
+export interface NodesJob {
+  readonly type: "nodes";
+  readonly question: Question;
+}
+
+interface Results {
+  readonly incident: PlayedIncident;
+  readonly prediction: Prediction;
+  readonly publishing: PublishingPrediction;
+  readonly nodes: NodePrediction;
+}
+
+export type LabJob = IncidentJob | PredictionJob | PublishingJob | NodesJob;
+
+export type LabResult<Job extends LabJob> = Results[Job["type"]];
 
 /** To the thread. One job is running at a time, so jobs need no number. */
 export type LabRequest =
@@ -44,7 +63,7 @@ export type LabRequest =
 /** From the thread: any number of `progress`, then one of the others. */
 export type LabAnswer =
   | ({ readonly type: "progress" } & StageProgress)
-  | { readonly type: "done"; readonly result: PlayedIncident | Prediction }
+  | { readonly type: "done"; readonly result: LabResult<LabJob> }
   | { readonly type: "failed"; readonly message: string };
 
 /** The side of the owner. */

@@ -16,7 +16,14 @@ import { playInVirtualTime } from "../incidents/virtual-stage.ts";
 import { Recording } from "../saved/recording.ts";
 import { truthFolder } from "../saved/stage-recorder.ts";
 import { Laboratory } from "../whatif/laboratory.ts";
-import type { IncidentJob, LabAnswer, LabJob, LabRequest, PlayedIncident } from "./lab-job.ts";
+import type {
+  IncidentJob,
+  LabAnswer,
+  LabJob,
+  LabRequest,
+  LabResult,
+  PlayedIncident,
+} from "./lab-job.ts";
 
 export interface LabServiceOptions {
   readonly clock: Clock;
@@ -65,14 +72,18 @@ class LabService {
 
   async #answer(job: LabJob, signal: AbortSignal): Promise<LabAnswer> {
     try {
-      const result =
-        job.type === "incident"
-          ? await this.#play(job, signal)
-          : await this.#laboratory.predict(job.question, signal);
-      return { type: "done", result };
+      return { type: "done", result: await this.#result(job, signal) };
     } catch (error) {
       return { type: "failed", message: error instanceof Error ? error.message : String(error) };
     }
+  }
+
+  async #result(job: LabJob, signal: AbortSignal): Promise<LabResult<LabJob>> {
+    if (job.type === "incident") return this.#play(job, signal);
+    const laboratory = this.#laboratory.abortedBy(signal);
+    if (job.type === "publishing") return laboratory.publishing(job.question);
+    if (job.type === "nodes") return laboratory.nodes(job.question);
+    return laboratory.predict(job.question);
   }
 
   async #play(job: IncidentJob, signal: AbortSignal): Promise<PlayedIncident> {

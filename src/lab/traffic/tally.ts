@@ -91,7 +91,7 @@ function triedAddresses(result: TrafficResult, { upstreamsOf }: TallyOptions): r
 /**
  * Undefined unless the address was dead from the moment the request was sent until it was over: when
  * in between it was tried is not known, and a proxy must not be blamed for what it could not see.
- * For how long an address that no pod ever had has been dead cannot be said, and counts as 0.
+ * The time since an address that no pod ever had is dead is unknown, and counts as 0.
  */
 function deadForMsAt(
   address: string,

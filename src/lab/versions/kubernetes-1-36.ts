@@ -1,4 +1,4 @@
-// Kubernetes 1.36.0: as 1.33, but for what is said here. Unless said otherwise read in 1.36.0
+// Kubernetes 1.36.0: as 1.33, except for the fields here. Unless noted otherwise read in 1.36.0
 // pkg/controller/endpoint/endpoints_controller.go.
 import { structured } from "../../components/klog.ts";
 import { structuredFailures } from "../controllers/klog/failure-lines.ts";

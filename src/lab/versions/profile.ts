@@ -107,7 +107,7 @@ export interface SliceRules {
   /** Values of `spec.trafficDistribution` that are obeyed. */
   readonly trafficDistributions: readonly string[];
   readonly failures: FailureLines;
-  /** Where the line comes from that says of a pod that its node is not known. */
+  /** The source of the line about a pod whose node is not known. */
   readonly skippedSource: string;
 }
 

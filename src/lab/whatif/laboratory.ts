@@ -37,11 +37,8 @@ export class Laboratory {
     this.#clusters = clusters;
   }
 
-  /** The signal aborts this prediction only; clusters that were made for it are kept. */
-  async predict(question: Question, signal?: AbortSignal): Promise<Prediction> {
-    const laboratory = signal === undefined ? this : this.#abortedBy(signal);
-    const publishing = await laboratory.publishing(question);
-    return withNodes(publishing, await laboratory.nodes(question));
+  async predict(question: Question): Promise<Prediction> {
+    return withNodes(await this.publishing(question), await this.nodes(question));
   }
 
   /** Only what concerns the publishing of endpoints; ends early when the target is out of reach. */
@@ -60,7 +57,8 @@ export class Laboratory {
     return predictNodes({ ...this.#options, question });
   }
 
-  #abortedBy(signal: AbortSignal): Laboratory {
+  /** The same; the signal aborts its predictions only. Clusters that are made for them are kept. */
+  abortedBy(signal: AbortSignal): Laboratory {
     return new Laboratory({ ...this.#options, signal }, this.#clusters);
   }
 

@@ -32,7 +32,7 @@ it.each([
   expect(() => readProxyAddress(text)).toThrow("use lockstep=http://HOST:PORT");
 });
 
-it("says of something else that it is neither", () =>
+it("reports anything else as neither", () =>
   simulate({ seed: 1 }, async (simulation) => {
     await simulation.host("web").network.listen({ host: "web", port: 80 }, (exchange) => {
       exchange.respond(200).end(Buffer.from("<html>"));

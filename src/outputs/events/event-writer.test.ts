@@ -227,7 +227,7 @@ test("a namespace that takes no Events does not keep another waiting", () =>
     await started.stop();
   }));
 
-test("without permission that is said once, and tried again calmly", () =>
+test("a missing permission is reported once, and tried again calmly", () =>
   inApiWorld(
     async (world) => {
       const started = start(world, { token: "other-token" });

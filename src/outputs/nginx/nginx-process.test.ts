@@ -5,7 +5,7 @@ import { NginxProcess } from "./nginx-process.ts";
 
 const pid = 42;
 
-/** A machine on which one process is what `/proc` says of it, and signals do nothing by themselves. */
+/** A machine with one process, as `/proc` shows it, and signals do nothing by themselves. */
 function onMachine(
   run: (machine: {
     readonly nginx: NginxProcess;

@@ -121,7 +121,7 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     return this.#pushed;
   }
 
-  /** Slots are given by us, so only here can be said which endpoints nginx means. */
+  /** Slots are given by us, so only this code knows which endpoints nginx means. */
   async report(since: number | undefined, signal: AbortSignal): Promise<ProxyReport | undefined> {
     try {
       const { owner, changes, suspects } = await this.#client.suspects(since, signal);

@@ -38,7 +38,7 @@ export interface TwinProxyOptions
 }
 
 /** As in proxy/nginx.conf: how long a request waits at a peer that is gone. */
-export const connectTimeoutMs = 1_000;
+export const connectTimeoutMs = 500;
 
 /** As in proxy/lua/lockstep and proxy/nginx.conf. */
 const usualTries = 3;

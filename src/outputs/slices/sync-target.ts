@@ -1,8 +1,8 @@
 // The access cluster as the syncer sees it: namespaces, Services and slices, as new as they can be
 // known, by the service they belong to.
 import type { Registry } from "prom-client";
+import { type CopyNames, isOwned, isOwnedSlice } from "../../decide/syncing/copy-names.ts";
 import { holdsOwn, type TargetState } from "../../decide/syncing/plan-sync.ts";
-import { isOwned, isOwnedSlice } from "../../decide/syncing/synced-names.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import {
@@ -20,7 +20,8 @@ export interface SyncTargetOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
-  /** Something of this service changed, and it is Lockstep's own or stands in its way. */
+  readonly names: CopyNames;
+  /** Something of the copy of this service changed, and it is Lockstep's own or stands in its way. */
   readonly onService: (key: string, isOwn: boolean) => void;
   /** A namespace came, changed or went. */
   readonly onNamespace: (name: string) => void;
@@ -41,7 +42,11 @@ export class SyncTarget {
   readonly #slices: TargetCollection<EndpointSlice>;
 
   constructor(options: SyncTargetOptions) {
-    const { onService, onNamespace } = options;
+    const { names, onService, onNamespace } = options;
+    const changed = (target: string, isOwn: boolean): void => {
+      const key = this.#sourceKey(target);
+      if (key !== undefined) onService(key, isOwn);
+    };
     this.cluster = options.cluster;
     this.#options = options;
     this.#namespaces = new TargetCollection({
@@ -54,7 +59,7 @@ export class SyncTarget {
       ...options,
       kind: serviceKind,
       groupOf: ({ metadata }) => objectKey(metadata),
-      onChange: (service) => onService(objectKey(service.metadata), isOwned(service)),
+      onChange: (service) => changed(objectKey(service.metadata), isOwned(names, service)),
     });
     this.#slices = new TargetCollection({
       ...options,
@@ -62,7 +67,7 @@ export class SyncTarget {
       groupOf: serviceKeyOf,
       onChange: (slice) => {
         const key = serviceKeyOf(slice);
-        if (key !== undefined) onService(key, isOwnedSlice(slice));
+        if (key !== undefined) changed(key, isOwnedSlice(names, slice));
       },
     });
   }
@@ -75,13 +80,14 @@ export class SyncTarget {
     } as const;
   }
 
-  /** By the service's key. */
+  /** Of the copy of a service, by the service's key. */
   state(key: string): TargetState {
-    const { namespace } = splitObjectKey(key);
-    const slices = this.#slices.group(key);
+    const { namespace, name } = splitObjectKey(key);
+    const target = `${namespace}/${this.#options.names.targetName(name)}`;
+    const slices = this.#slices.group(target);
     return {
       namespace: this.#namespaces.group(namespace)[0],
-      service: this.#services.group(key)[0],
+      service: this.#services.group(target)[0],
       slices,
       isTaken: (name) =>
         this.#slices.isShown(namespace, name) ||
@@ -90,7 +96,7 @@ export class SyncTarget {
   }
 
   holdsOwn(key: string): boolean {
-    return holdsOwn(this.state(key));
+    return holdsOwn(this.#options.names, this.state(key));
   }
 
   /** Why it cannot be written to yet, in words; undefined when it can. */
@@ -116,6 +122,13 @@ export class SyncTarget {
   /** Idempotent; it cannot be started again. */
   async stop(): Promise<void> {
     await Promise.all(Object.values(this.collections).map((collection) => collection.stop()));
+  }
+
+  /** Of the service that an object of this key would be the copy of; undefined for none. */
+  #sourceKey(target: string): string | undefined {
+    const { namespace, name } = splitObjectKey(target);
+    const source = this.#options.names.sourceName(name);
+    return source === undefined ? undefined : `${namespace}/${source}`;
   }
 }
 

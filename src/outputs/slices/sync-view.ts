@@ -1,21 +1,20 @@
 // The offers of the business clusters beside the objects of the access cluster, and the writes that
 // each service needs. It only reads; `ServiceSyncer` writes.
 import type { Registry } from "prom-client";
+import { isOwnedSlice, sourceClusterOf } from "../../decide/syncing/copy-names.ts";
 import { planSync, type SyncPlan } from "../../decide/syncing/plan-sync.ts";
-import {
-  isSourceKnown,
-  type ServiceOffer,
-  serviceOffer,
-} from "../../decide/syncing/service-offer.ts";
-import { isDoubtfullyUnselected, type SyncPolicy } from "../../decide/syncing/sync-policy.ts";
-import { isOwnedSlice, sourceClusterOf } from "../../decide/syncing/synced-names.ts";
+import type { ServiceOffer } from "../../decide/syncing/service-offer.ts";
+import { type ServiceOffers, serviceOffers } from "../../decide/syncing/service-offers.ts";
+import type { SyncPolicy } from "../../decide/syncing/sync-policy.ts";
+import { defaultUnreachableAfterMs } from "../../decide/truth/truth-policy.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import { splitObjectKey } from "../../kube/kinds/kind.ts";
 import type { Lane } from "../../kube/workqueue/workqueue.ts";
-import { ClusterSource } from "../../sources/cluster-source.ts";
+import { Probes } from "../../sources/probes.ts";
+import { SyncSource } from "./sync-source.ts";
 import { SyncTarget } from "./sync-target.ts";
 
 export interface ClusterClient {
@@ -25,10 +24,12 @@ export interface ClusterClient {
 }
 
 export interface SyncViewOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
-  /** In the order of preference. */
+  /** In the order of preference. The target may be one of them, if the names of copies differ. */
   readonly sources: readonly ClusterClient[];
   readonly target: ClusterClient;
   readonly policy: SyncPolicy;
+  /** With it, endpoints in doubt are probed. */
+  readonly network?: Environment["network"];
   /** Called synchronously: this service has to be looked at, now or when there is time. */
   readonly onService: (key: string, lane: Lane) => void;
   readonly metrics?: Registry;
@@ -41,22 +42,30 @@ export interface ServicePlan extends SyncPlan {
 export class SyncView {
   readonly target: SyncTarget;
   readonly #options: SyncViewOptions;
-  readonly #sources: readonly ClusterSource[];
+  readonly #sources: readonly SyncSource[];
+  readonly #probes: Probes | undefined;
   /**
    * Every service that a business cluster has or the access cluster holds a copy of. One that turns
    * out to be neither offered nor copied is dropped when it is planned for.
    */
   readonly #keys = new Set<string>();
-  /** Of the policy: those in which no business cluster has shown a service yet. */
-  readonly #unseenNamespaces: Set<string>;
+  /** By service, the ports of which endpoints are in doubt. */
+  readonly #probed = new Map<string, readonly string[]>();
 
   constructor(options: SyncViewOptions) {
     this.#options = options;
-    const { namespaces } = options.policy;
-    this.#unseenNamespaces = new Set(namespaces === "all" ? [] : namespaces);
+    const { network } = options;
+    this.#probes =
+      network &&
+      new Probes({
+        ...options,
+        network,
+        onAnswer: (doubter) => options.onService(serviceOfProbe(doubter), "fresh"),
+      });
     this.target = new SyncTarget({
       ...options,
       ...options.target,
+      names: options.policy.names,
       onService: (key, isOwn) => {
         if (isOwn) this.#keys.add(key);
         if (this.#keys.has(key)) options.onService(key, "resync");
@@ -73,11 +82,24 @@ export class SyncView {
 
   plan(key: string): ServicePlan {
     const { namespace, name } = splitObjectKey(key);
-    const policy = { ...this.#options.policy, unseenNamespaces: this.#unseenNamespaces };
-    const offers = this.#sources.map((source) =>
-      serviceOffer(source, { namespace, name }, policy, this.#wallOf),
-    );
+    const { policy } = this.#options;
     const target = this.target.state(key);
+    const probes = this.#probes;
+    const { offers, probeRequests } = serviceOffers({
+      sources: this.#sources,
+      namespace,
+      name,
+      policy,
+      slices: target.slices,
+      wallOf: this.#wallOf,
+      ...(probes && {
+        evidence: (port) => ({
+          doubts: probes.standing(probeKey(key, port)),
+          unreached: undefined,
+        }),
+      }),
+    });
+    this.#probe(key, probeRequests);
     const plan = planSync({ namespace, name, offers, target, policy });
     this.#dropUnlessNeeded(key, offers);
     return { ...plan, offers };
@@ -87,9 +109,8 @@ export class SyncView {
   waitingFor(): readonly string[] {
     const target = this.target.waitingFor();
     const sources = this.#sources.flatMap((source) => {
-      if (isSourceKnown(source)) return [];
-      const details = (["services", "published"] as const).map((name) => source.watch(name).detail);
-      return [`${source.cluster}: ${details.find((detail) => detail !== "") ?? "not listed yet"}`];
+      const { cluster, waitingFor } = source;
+      return waitingFor === undefined ? [] : [`${cluster}: ${waitingFor}`];
     });
     return target === undefined ? sources : [`${this.target.cluster}: ${target}`, ...sources];
   }
@@ -98,7 +119,7 @@ export class SyncView {
   copied(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     for (const key of this.#keys) {
-      for (const slice of this.target.state(key).slices.filter(isOwnedSlice)) {
+      for (const slice of this.#ownSlices(key)) {
         const cluster = sourceClusterOf(slice);
         if (cluster !== undefined) counts.set(cluster, (counts.get(cluster) ?? 0) + 1);
       }
@@ -119,20 +140,15 @@ export class SyncView {
     return new Map([...this.copied()].filter(([cluster]) => !claimed.has(cluster)));
   }
 
-  /** Namespaces that the policy names and no business cluster has shown a service in. */
-  get unseenNamespaces(): ReadonlySet<string> {
-    return this.#unseenNamespaces;
-  }
-
-  /** Services that are not selected, and stay because a namespace may be misspelt. */
+  /** Services that are not selected, and stay because that may be a mistake. */
   doubtfullyUnselected(): readonly string[] {
-    const policy = { ...this.#options.policy, unseenNamespaces: this.#unseenNamespaces };
+    const { selection } = this.#options.policy;
     return [...this.#keys].filter((key) => {
       const { namespace, name } = splitObjectKey(key);
-      const found = this.#sources.map((source) => source.service(namespace, name));
-      const isDoubtful = found.some(
-        (service) => service && isDoubtfullyUnselected(service, policy),
-      );
+      const isDoubtful = this.#sources.some((source) => {
+        const service = source.service(namespace, name);
+        return service !== undefined && selection.isDoubtful?.(service, source.cluster) === true;
+      });
       return isDoubtful && this.target.holdsOwn(key);
     });
   }
@@ -154,43 +170,59 @@ export class SyncView {
 
   /** Idempotent; it cannot be started again. */
   async stop(): Promise<void> {
-    await Promise.all([this.target.stop(), ...this.#sources.map((source) => source.stop())]);
+    const parts = [this.target, ...this.#sources, ...(this.#probes ? [this.#probes] : [])];
+    await Promise.all(parts.map((part) => part.stop()));
   }
 
-  #source({ cluster, client }: ClusterClient): ClusterSource {
-    const { onService } = this.#options;
-    const source = new ClusterSource({
+  #source({ cluster, client }: ClusterClient): SyncSource {
+    const { onService, policy } = this.#options;
+    const source = new SyncSource({
       ...this.#options,
       cluster,
       client,
-      knownBefore: { before: () => this.#servicesCopiedFrom(cluster) },
-      onService: (key) => {
+      knownBefore: {
+        // Pods that a first list has lost are probed instead, which is sooner known.
+        before: ({ resource }) => (resource === "pods" ? 0 : this.#servicesCopiedFrom(cluster)),
+      },
+      unreachableAfterMs: () => policy.truth.unreachableAfterMs ?? defaultUnreachableAfterMs,
+      onService: (key, lane) => {
         this.#keys.add(key);
         this.#see(source, key);
-        // Until it is settled it delivers its first lists, which are no news but a resync.
-        onService(key, source.settled ? "fresh" : "resync");
+        onService(key, lane);
       },
-      // A cluster that is listed for the first time may lack services that were synced from it
-      // before.
-      onFreshness: () => this.lookAgain(),
+      onCluster: () => this.lookAgain(),
     });
     return source;
   }
 
-  /** A namespace that has a service is spelt right. */
-  #see(source: ClusterSource, key: string): void {
+  #see(source: SyncSource, key: string): void {
+    const { selection } = this.#options.policy;
+    if (selection.see === undefined) return;
     const { namespace, name } = splitObjectKey(key);
-    if (!this.#unseenNamespaces.has(namespace)) return;
-    if (source.service(namespace, name) === undefined) return;
-    this.#unseenNamespaces.delete(namespace);
-    if (this.#unseenNamespaces.size === 0) this.lookAgain();
+    const service = source.service(namespace, name);
+    if (service !== undefined && selection.see(service, source.cluster)) this.lookAgain();
+  }
+
+  #probe(key: string, requests: ServiceOffers["probeRequests"]): void {
+    const probes = this.#probes;
+    if (probes === undefined) return;
+    for (const port of this.#probed.get(key) ?? []) {
+      if (!requests.has(port)) probes.want(probeKey(key, port), []);
+    }
+    for (const [port, doubts] of requests) probes.want(probeKey(key, port), doubts);
+    if (requests.size === 0) this.#probed.delete(key);
+    else this.#probed.set(key, [...requests.keys()]);
+  }
+
+  #ownSlices(key: string): readonly EndpointSlice[] {
+    const { names } = this.#options.policy;
+    return this.target.state(key).slices.filter((slice) => isOwnedSlice(names, slice));
   }
 
   /** The cluster had at least so many services, and as many lists of endpoints, at one time. */
   #servicesCopiedFrom(cluster: string): number {
-    const isCopy = (slice: EndpointSlice) =>
-      isOwnedSlice(slice) && sourceClusterOf(slice) === cluster;
-    return [...this.#keys].filter((key) => this.target.state(key).slices.some(isCopy)).length;
+    const isCopy = (slice: EndpointSlice) => sourceClusterOf(slice) === cluster;
+    return [...this.#keys].filter((key) => this.#ownSlices(key).some(isCopy)).length;
   }
 
   #lookAgain(isMeant: (key: string) => boolean): void {
@@ -201,7 +233,9 @@ export class SyncView {
 
   #dropUnlessNeeded(key: string, offers: readonly ServiceOffer[]): void {
     const isOffered = offers.some(({ isKnown, service }) => !isKnown || service !== undefined);
-    if (!isOffered && !this.target.holdsOwn(key)) this.#keys.delete(key);
+    if (isOffered || this.target.holdsOwn(key)) return;
+    this.#keys.delete(key);
+    for (const source of this.#sources) source.forget(key);
   }
 
   readonly #wallOf = (instant: MonotonicMs): WallMs => {
@@ -210,4 +244,13 @@ export class SyncView {
     // The moment by the wall clock as it goes now, whatever it showed then.
     return (clock.wallMs() - agoMs) as WallMs;
   };
+}
+
+/** As probes name those that ask for them: `namespace/name:port`. */
+function probeKey(key: string, port: string): string {
+  return `${key}:${port}`;
+}
+
+function serviceOfProbe(doubter: string): string {
+  return doubter.slice(0, doubter.indexOf(":"));
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { MonotonicMs } from "../../environment/clock.ts";
 import { sayAgainMs, UndoneWrites, undoneTimes, undoneWithinMs } from "./undone-writes.ts";
 
-/** How often in a row it is put right until it is said, or undefined when it never is. */
+/** The repairs in a row until the first report, or undefined without one. */
 function timesUntilSaid(undone: UndoneWrites, startMs: number, stepMs: number): number | undefined {
   for (let times = 1; times <= 3 * undoneTimes; times += 1) {
     if (undone.putRight("shop/web", (startMs + times * stepMs) as MonotonicMs)) return times;
@@ -10,7 +10,7 @@ function timesUntilSaid(undone: UndoneWrites, startMs: number, stepMs: number): 
   return undefined;
 }
 
-test("what is undone often within a short time is said, and said again while it goes on", () => {
+test("writes that are undone often within a short time are reported, and again while this goes on", () => {
   const undone = new UndoneWrites();
   expect(timesUntilSaid(undone, 0, 1)).toBe(undoneTimes);
   expect(timesUntilSaid(undone, 100, 1)).toBeUndefined();

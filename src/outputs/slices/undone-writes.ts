@@ -10,7 +10,7 @@ import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 export const undoneTimes = 5;
 export const undoneWithinMs = 60_000;
 
-/** While it goes on it is said again, for the first time may have been overlooked. */
+/** While it goes on it is reported again, because the first report may have been overlooked. */
 export const sayAgainMs = 600_000;
 
 interface Undone {

@@ -42,7 +42,7 @@ function inEtcdWorld(seed: number, run: (world: World) => Promise<void>): Promis
 }
 
 describe("a write", () => {
-  it("whose answer is lost is not repeated, and not said to have failed", () =>
+  it("whose answer is lost is not repeated, and not reported as failed", () =>
     inEtcdWorld(1, async ({ etcd, storage }) => {
       etcd.fate = () => "lost";
       const message = "rpc error: code = Unavailable desc = error reading from server: EOF";

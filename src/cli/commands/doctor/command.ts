@@ -21,6 +21,7 @@ export interface DoctorFlags {
   readonly metrics: readonly string[];
   readonly compare?: string;
   readonly anonymize?: boolean;
+  readonly predict: boolean;
 }
 
 const epilogue = `
@@ -47,7 +48,9 @@ the result of what was read so far.
 --save writes what was read to a folder, so that lockstep doctor DIR finds the same later. It has no
 data of ConfigMaps and no environment variables, but logs can contain names and addresses.
 
-Each finding has the cause, the evidence with file and line, the confidence and the fix. "certain"
+Each finding has the cause, the evidence with file and line, the confidence and the fix. Where a
+simulation can tell, the fix has its effect for the sizes and flags that were found; --no-predict
+leaves that out. "certain"
 has at least two independent sources, "likely" has one, "possible" has no proof. A finding that
 follows from another one is shown below it. Without evidence there is no finding; if something points
 to a cause and is not enough, the doctor prints what is missing.
@@ -117,6 +120,7 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
       (name: string, before: readonly string[]) => [...before, name],
       [] as readonly string[],
     )
+    .option("--no-predict", "do not simulate the effect of a fix")
     .option("--explain <cause>", "print what a cause is and how it is found, then exit")
     .addHelpText("after", helpText(context, epilogue))
     .action(async (paths: readonly string[], flags: DoctorFlags) =>

@@ -1,8 +1,13 @@
 // Runs `lockstep doctor`: reads the given texts and clusters, weighs every cause and prints the diagnosis.
 import { resolve as absolute } from "node:path";
 import { visible } from "../../../decide/routing/shown-text.ts";
-import { allCauses, diagnose } from "../../../doctor/diagnose.ts";
-import { evidenceIn, type Facts, noFacts } from "../../../doctor/evidence/evidence.ts";
+import { allCauses, type Diagnosis, diagnose } from "../../../doctor/diagnose.ts";
+import {
+  type Evidence,
+  evidenceIn,
+  type Facts,
+  noFacts,
+} from "../../../doctor/evidence/evidence.ts";
 import {
   emptySummary,
   NoSuchPathError,
@@ -11,6 +16,7 @@ import {
   readStream,
 } from "../../../doctor/evidence/read-paths.ts";
 import { type Finding, severities } from "../../../doctor/finding.ts";
+import { withEffects } from "../../../doctor/fix-effect.ts";
 import { readMetricsUrl } from "../../../doctor/live/metrics-url.ts";
 import { AnonymousTexts } from "../../../doctor/report/anonymous.ts";
 import { type Difference, differencesOf } from "../../../doctor/report/differences.ts";
@@ -22,6 +28,7 @@ import { type CommandContext, type ExitCode, UsageError } from "../../command.ts
 import { asUsage, refuseWithout } from "../../flags.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { watchedClusters } from "../../watched-clusters.ts";
+import { fixEffects } from "../whatif/fix-effect.ts";
 import type { DoctorFlags } from "./command.ts";
 import { examineLive } from "./live.ts";
 import { anonymousReport, explanation, reportText } from "./view.ts";
@@ -99,7 +106,7 @@ async function diagnoseOne(
   }
   const causes = allCauses.filter(({ name }) => !flags.ignore.includes(name));
   const evidence = evidenceIn(facts);
-  const diagnosis = diagnose(evidence, causes);
+  const diagnosis = await predicted(context, evidence, diagnose(evidence, causes), flags);
   const { objects, journeys: changes, metrics } = evidence;
   const read = { objects, changes, metrics: metrics.length, signs: facts.signs.all };
   const differences = await comparedWith(context, facts, flags.compare);
@@ -116,6 +123,30 @@ async function diagnoseOne(
   const isSevere = ({ severity }: Finding): boolean =>
     severities.indexOf(severity) >= severities.indexOf(flags.failOn);
   return diagnosis.findings.some(isSevere) ? 1 : 0;
+}
+
+/** With the effect of fixes; Ctrl-C leaves it out. */
+async function predicted(
+  { environment, terminal, stop }: CommandContext,
+  evidence: Evidence,
+  diagnosis: Diagnosis,
+  flags: DoctorFlags,
+): Promise<Diagnosis> {
+  if (!flags.predict || stop.aborted) return diagnosis;
+  const progress = new ProgressLine({ terminal, clock: environment.clock });
+  try {
+    return await withEffects(diagnosis, evidence, {
+      causes: allCauses,
+      predict: fixEffects(environment),
+      signal: stop,
+      onProgress: (step, detail) => progress.show(step, detail),
+    });
+  } catch (error) {
+    if (!stop.aborted) throw error;
+    return diagnosis;
+  } finally {
+    progress.clear();
+  }
 }
 
 /** What differs from a second body of evidence; undefined unless one is given. */

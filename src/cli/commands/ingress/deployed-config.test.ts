@@ -13,7 +13,7 @@ function deployed(): ReadonlyMap<string, Readonly<Record<string, unknown>>> {
   return new Map(objects.filter(isRecord).map((one) => [String(one["kind"]), one]));
 }
 
-test("it is said truly which fields count without a restart", () => {
+test("the comments name exactly the fields that count without a restart", () => {
   const comments = readFileSync(file, "utf8").match(/^# followSlices,.*?restart\.$/ms)?.[0] ?? "";
   const said = comments
     .replace(/^# /gm, "")

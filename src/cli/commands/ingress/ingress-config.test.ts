@@ -50,7 +50,7 @@ test("a repeated flag is a list, and the older name of a flag means the same", (
   expect(new EffectiveConfig(other, new Map()).config.listen).toEqual(["127.0.0.1", "::1"]);
 });
 
-test("everything that is wrong in a file is said, with its place and what would be right", () => {
+test("every mistake in a file is reported, with its place and a correct value", () => {
   const text = [
     "htpPort: 80",
     "httpPort: 99999",

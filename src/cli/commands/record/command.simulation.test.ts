@@ -68,7 +68,7 @@ test("before it starts it says what it will list, and then it records", () =>
     `);
   }));
 
-test("what it may not read is said before it starts, with what blame cannot say then", () =>
+test("missing permissions are named before the start, with their effect on blame", () =>
   inObserverWorld(async (world) => {
     await startShop(world, { hasRules: true });
     const { code, told } = await lockstepRecord(world, 5_000, "--context", "lab-1-reader");
@@ -168,7 +168,7 @@ test("no file is left behind where nothing could be begun", () =>
     expect(await files.kind("/pods.jsonl")).toBeUndefined();
   }));
 
-test("a cluster that never answers is said in words, and ends as a failure", () =>
+test("a cluster that never answers is reported in words, and ends as a failure", () =>
   inObserverWorld(async (world) => {
     const { code, told, recorded } = await lockstepRecord(world, 120_000);
     expect({ code, recorded }).toEqual({ code: 1, recorded: [] });

@@ -57,7 +57,7 @@ test("a cluster is behind once, however many of its watches are", () => {
   ]);
 });
 
-test("what is not listed is said with what it costs and why", () => {
+test("each resource that is not listed is named, with the effect and the reason", () => {
   const unlisted = { ...well, listed: false } as const;
   const refused = { ...unlisted, state: "refused", detail: "it is forbidden" } as const;
   const failing = { ...unlisted, resource: "services", failure: "no answer" } as const;

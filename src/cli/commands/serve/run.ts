@@ -21,6 +21,7 @@ import { KeptJourneys } from "../watch/kept-journeys.ts";
 import { RunClock } from "../watch/run-clock.ts";
 import type { SourceSettings } from "../watch/settings.ts";
 import { AskedProxies, FollowedLogs, refuseMissingLogs } from "../watch/sources.ts";
+import { fixEffects } from "../whatif/fix-effect.ts";
 import type { ServeFlags } from "./command.ts";
 import { type StartedPage, startPage } from "./page.ts";
 
@@ -113,6 +114,7 @@ class Serving {
       ...environment,
       clusters: clusters.clusters,
       maxQps: settings.bounds.maxQps,
+      predict: fixEffects(environment),
       journeys: (cluster) => this.#journeysOf(cluster),
       onChange: () => this.#page?.server.notify("doctor"),
     });

@@ -1,8 +1,9 @@
 // Runs `lockstep sync`: keeps copies of the services of business clusters in an access cluster, or prints
 // the planned writes with --dry-run.
 import { resolve as absolute } from "node:path";
-import type { SyncPolicy } from "../../../decide/syncing/sync-policy.ts";
-import { isClusterName } from "../../../decide/syncing/synced-names.ts";
+import { isClusterName } from "../../../decide/syncing/copy-names.ts";
+import { NamespaceSelection } from "../../../decide/syncing/service-selection.ts";
+import { namespacePolicy, type SyncPolicy } from "../../../decide/syncing/sync-policy.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { logThrottled, RateLimitedClient } from "../../../kube/client/rate-limited-client.ts";
@@ -45,17 +46,17 @@ const answerCheckMs = 50;
 
 export async function runSync(context: CommandContext, flags: SyncFlags): Promise<ExitCode> {
   const clusters = await connectClusters(context.environment, flags);
-  const policy = policyOf(flags, clusters);
+  const selected = selectionOf(flags, clusters);
   return flags.dryRun
-    ? await printPlan(context, flags, clusters, policy)
-    : await keepInStep(context, flags, clusters, policy);
+    ? await printPlan(context, flags, clusters, selected)
+    : await keepInStep(context, flags, clusters, selected);
 }
 
 async function keepInStep(
   { environment, terminal, stop }: CommandContext,
   flags: SyncFlags,
   { sources, target }: SyncClusters,
-  policy: SyncPolicy,
+  { selection, policy }: Selected,
 ): Promise<ExitCode> {
   const { clock, timers, log } = environment;
   const writeClient = new RateLimitedClient({
@@ -88,12 +89,12 @@ async function keepInStep(
   const cancel = timers.after(answerWithinMs, () => {
     for (const line of syncer.view.waitingFor()) terminal.writeError(`still waiting for ${line}\n`);
   });
-  const options = { sources, target: target.cluster, policy };
+  const options = { sources, target: target.cluster, selection };
   const over = new AbortController();
   const explainNothing = async (): Promise<void> => {
     const signal = AbortSignal.any([stop, over.signal]);
     const why = await whyNothingIsSelected(timers, syncer.view, options, signal);
-    const stays = staysText(syncer.view);
+    const stays = staysText(syncer.view, selection);
     for (const line of [why, stays]) if (line !== undefined) terminal.writeError(`${line}\n`);
   };
   try {
@@ -126,7 +127,7 @@ async function printPlan(
   { environment, terminal, stop }: CommandContext,
   flags: SyncFlags,
   { sources, target }: SyncClusters,
-  policy: SyncPolicy,
+  { selection, policy }: Selected,
 ): Promise<ExitCode> {
   const { timers } = environment;
   const view = new SyncView({
@@ -146,14 +147,14 @@ async function printPlan(
     const nothing = nothingToForget(flags, view);
     if (nothing !== undefined) throw new UsageError(nothing);
     const plans = plansOf(view);
-    const selection = { sources, target: target.cluster, policy, plans };
+    const selected = { sources, target: target.cluster, selection, plans };
     const why = plans.every(({ writes }) => writes.length === 0)
-      ? await nothingToWrite(selection)
+      ? await nothingToWrite(selected)
       : undefined;
     terminal.write(flags.json ? planAsJson(plans) : planAsText(plans, target.cluster, why));
     if (flags.json && why !== undefined) terminal.writeError(`${why}\n`);
     terminal.writeError(unclaimedLines(view.unclaimed()).join(""));
-    const stays = staysText(view);
+    const stays = staysText(view, selection);
     if (stays !== undefined) throw new UsageError(stays);
     return 0;
   } catch (error) {
@@ -169,7 +170,12 @@ async function printPlan(
   }
 }
 
-function policyOf(flags: SyncFlags, { sources }: SyncClusters): SyncPolicy {
+interface Selected {
+  readonly selection: NamespaceSelection;
+  readonly policy: SyncPolicy;
+}
+
+function selectionOf(flags: SyncFlags, { sources }: SyncClusters): Selected {
   const { namespace, allNamespaces, createNamespaces, forget } = flags;
   refuseBoth({ "--all-namespaces": allNamespaces, "--namespace": namespace.length > 0 });
   const both = sources.find(({ cluster }) => forget.includes(cluster));
@@ -178,7 +184,9 @@ function policyOf(flags: SyncFlags, { sources }: SyncClusters): SyncPolicy {
   }
   const forgottenClusters = new Set(forget);
   const namespaces = allNamespaces ? "all" : new Set(namespace);
-  return { namespaces, createNamespaces, forgottenClusters };
+  const selection = new NamespaceSelection(namespaces);
+  const policy = namespacePolicy(namespaces, { selection, createNamespaces, forgottenClusters });
+  return { selection, policy };
 }
 
 /** Each cluster is a context, or `name=context`; the name becomes part of object names. */

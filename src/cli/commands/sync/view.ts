@@ -1,8 +1,7 @@
 // Prints the plan, the reports and the notes of `lockstep sync`. A plan without writes gets its reason:
 // every service is up to date, or none is selected.
-import type { SyncPolicy } from "../../../decide/syncing/sync-policy.ts";
+import { type NamespaceSelection, syncLabel } from "../../../decide/syncing/service-selection.ts";
 import { describeWrite } from "../../../decide/syncing/sync-write.ts";
-import { syncLabel } from "../../../decide/syncing/synced-names.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
 import { StatusError } from "../../../kube/client/client.ts";
 import type { SyncedReport } from "../../../outputs/slices/service-syncer.ts";
@@ -13,7 +12,7 @@ import type { SyncFlags } from "./command.ts";
 export interface NothingOptions {
   readonly sources: readonly ClusterClient[];
   readonly target: string;
-  readonly policy: SyncPolicy;
+  readonly selection: NamespaceSelection;
   readonly plans: readonly Pick<ServicePlan, "offers" | "blocked">[];
 }
 
@@ -33,7 +32,7 @@ export async function nothingToWrite(options: NothingOptions): Promise<string> {
 /** Undefined when a service is selected, or a copy of one is still there. */
 export async function nothingSelected({
   sources,
-  policy: { namespaces },
+  selection: { namespaces },
   plans,
 }: NothingOptions): Promise<string | undefined> {
   if (plans.some((plan) => isOffered(plan) || plan.blocked !== undefined)) return undefined;
@@ -118,13 +117,13 @@ export function nothingToForget({ forget }: SyncFlags, view: SyncView): string |
 }
 
 /** The copies that stay because a namespace may be misspelt; undefined when there are none. */
-export function staysText(view: SyncView): string | undefined {
+export function staysText(view: SyncView, { unseen }: NamespaceSelection): string | undefined {
   const { length } = view.doubtfullyUnselected();
   if (length === 0) return undefined;
   const stay = length === 1 ? "1 service stays" : `${length} services stay`;
   return (
     `${stay} in ${view.target.cluster} although --namespace does not select it. No --from cluster ` +
-    `has a service in namespace ${[...view.unseenNamespaces].join(", ")}: check the name. ` +
+    `has a service in namespace ${[...unseen].join(", ")}: check the name. ` +
     "To remove the copies anyway, remove this --namespace."
   );
 }

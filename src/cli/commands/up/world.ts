@@ -4,6 +4,7 @@
 import type { webcrypto } from "node:crypto";
 import { Registry } from "prom-client";
 import { makeAuthority } from "../../../apiserver/certificate-authority.ts";
+import { namespacePolicy } from "../../../decide/syncing/sync-policy.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { type KubeClient, parseJson } from "../../../kube/client/client.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
@@ -250,7 +251,7 @@ export class World {
         ...this.#options.environment,
         sources: [of("alpha"), of("beta")],
         target: of("access"),
-        policy: { namespaces: new Set(["default"]), createNamespaces: false },
+        policy: namespacePolicy(new Set(["default"])),
         writeClient: this.client("access", "lockstep-sync"),
         metrics: this.#syncMetrics,
       });

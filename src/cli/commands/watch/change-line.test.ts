@@ -35,7 +35,7 @@ function lines(width: number, clusters: readonly string[], fields = changes): re
   return all;
 }
 
-test("a change is a line: when, what, why, and what each hop says of it", () => {
+test("a change is a line: when, what, why, and its state at each hop", () => {
   expect(lines(80, ["alpha"])).toMatchInlineSnapshot(`
     [
       "time     endpoint         service              cause       published    routed",

@@ -45,7 +45,7 @@ test("proxies that are all late behind right endpoints are updated late", () => 
   ]);
 });
 
-test("nothing is said without a late hop, of a stale watch, and of a change without a start", () => {
+test("nothing is printed without a late hop, for a stale watch, or for a change without a start", () => {
   const late = change({ hops: unpublished });
   const doubted = { ...clusterOf("alpha"), doubts: ["the watch of pods in alpha is stale"] };
   expect(notesOf(change())).toEqual([]);

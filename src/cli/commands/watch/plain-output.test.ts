@@ -29,7 +29,7 @@ test("what waits only for requests at the end has its line too", () =>
     );
   }));
 
-test("a note is said once, however its figures grow", () =>
+test("a note is printed once, however its figures grow", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const host = simulation.host("a");
     const terminal = new RecordedTerminal();
@@ -56,7 +56,7 @@ test("a note is said once, however its figures grow", () =>
     output.end();
   }));
 
-test("a trouble that is over is said again when it comes back, and not when it comes and goes", () =>
+test("a trouble that is over is printed again when it comes back, and not when it comes and goes", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const host = simulation.host("a");
     const terminal = new RecordedTerminal();

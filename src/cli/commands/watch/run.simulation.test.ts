@@ -285,7 +285,7 @@ test("with --json every step is an object, and so is how it stands", () =>
     `);
   }));
 
-test("a cluster that cannot be reached is said to be, and does not hold up the other", () =>
+test("a cluster that cannot be reached is reported, and does not hold up the other", () =>
   inObserverWorld(async (world) => {
     await startShop(world, "lab-1");
     const { code, out, errors } = await lockstepWatch(world, {

@@ -20,7 +20,7 @@ test("before any cluster was read nothing was seen, which is not that nothing ha
   expect(summaryLines(picture(), wide)[1]).toBe("No endpoint was added or removed.");
 });
 
-test("why some changes are in no figure is said", () => {
+test("the reason why some changes are in no figure is shown", () => {
   const tally = new WatchTally({ slowMs: 2_000 });
   tell(tally, change({ notBeforeMs: 0, hops: { pod: 0 } }));
   expect(summaryLines(picture({ tally }), wide).at(-1)).toBe(

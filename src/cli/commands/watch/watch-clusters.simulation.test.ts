@@ -18,7 +18,7 @@ const kubeconfig = JSON.stringify({
   users: ["admin", "nobody"].map((name) => ({ name, user: { token: name } })),
 });
 
-/** The clusters that are watched, and what is said of the others. */
+/** The clusters that are watched, and the notes about the others. */
 async function watched(...contexts: readonly string[]) {
   return await simulate({ seed: 1 }, async (simulation) => {
     const servers = [
@@ -47,7 +47,7 @@ test("of all contexts, one of each cluster is watched, and the others are named"
   });
 });
 
-test("contexts that were named are watched, and said to be of one cluster", async () => {
+test("contexts that were named are watched, with a note that they are of one cluster", async () => {
   expect(await watched("lab-1", "east=lab-1-server-2", "lab-2")).toEqual({
     clusters: ["lab-1", "east", "lab-2"],
     leftOut: [

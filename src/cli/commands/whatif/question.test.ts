@@ -7,7 +7,7 @@ function ask(asked: Partial<Asked>) {
 }
 
 describe("a question", () => {
-  it("has the defaults of its version where nothing was said", () => {
+  it("has the defaults of its version where nothing was given", () => {
     expect(ask({})).toEqual({
       counts: {
         services: 1_000,

@@ -340,7 +340,7 @@ it("shows a sweep of what concerns changes", () => {
   `);
 });
 
-it("says of a sweep that changes nothing that it does", () => {
+it("reports a sweep that changes nothing", () => {
   const input = inputNamed("qps");
   const { prediction: publishing } = tried({}, true, 5);
   const rows = [20, 320].map((value) => ({ value, question, publishing }));

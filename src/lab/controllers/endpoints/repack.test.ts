@@ -36,7 +36,7 @@ test("but not if the port has an app protocol, which Go compares by pointer", ()
   ]);
 });
 
-test("of what is said of an address the first counts, and that it is not ready", () => {
+test("the first entry of an address counts, and so does an entry that is not ready", () => {
   const first = { ip: "10.0.0.1", hostname: "first" };
   const second = { ip: "10.0.0.1", hostname: "second" };
   const one = { addresses: [first, second], ports: [http] };

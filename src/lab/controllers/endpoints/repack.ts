@@ -62,7 +62,7 @@ export function repack(placed: Iterable<Placed>, types: SubsetTypes): readonly S
 
 /**
  * For each port its addresses; an address that is ready once and not ready once is not ready, and of
- * what is said of one the first counts.
+ * the first entry of an address counts.
  */
 function byPort(placed: Iterable<Placed>): Map<string, Map<string, Placed>> {
   const ports = new Map<string, Map<string, Placed>>();

@@ -1,5 +1,5 @@
 // The pods of a ReplicaSet as pure functions: the body of a new one, which ones go first when there
-// are too many, and what the status says of them.
+// are too many, and their part of the status.
 import type { WallMs } from "../../../environment/clock.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../../../kube/kinds/fields.ts";
 import { isActive, isReady, type OwnedPod } from "../owned-pod.ts";

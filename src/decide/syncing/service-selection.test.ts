@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { sourceService } from "../../../tests/syncing/offers.ts";
-import { isSelected, type SyncPolicy } from "./sync-policy.ts";
-import { isClusterName } from "./synced-names.ts";
+import { isClusterName } from "./copy-names.ts";
+import { NamespaceSelection, type SelectedNamespaces } from "./service-selection.ts";
 
 const wish = (value: string) => ({ labels: { "lockstep.dev/sync": value } });
 const withoutSelector = { spec: { selector: undefined } };
@@ -27,8 +27,8 @@ test.each([
     { shop: false, none: false, all: false },
   ],
 ])("a service with %s is synced where it should be", (_, fields, expected) => {
-  const selected = (namespaces: SyncPolicy["namespaces"]) =>
-    isSelected(sourceService(fields), { namespaces, createNamespaces: false });
+  const selected = (namespaces: SelectedNamespaces) =>
+    new NamespaceSelection(namespaces).isSelected(sourceService(fields));
   expect({
     shop: selected(new Set(["shop"])),
     none: selected(new Set()),

@@ -1,0 +1,185 @@
+-- Ends open connections to endpoints whose machine acknowledges nothing any more: it was switched off,
+-- or the network to it is cut. nginx itself would wait for the answer until the read timeout. Once the
+-- connection is closed it repeats the request at another endpoint.
+--
+-- A program that takes its time is no reason: its machine acknowledges what it receives. The kernel
+-- sends unacknowledged data again after some 200 ms, then after twice as long, and so on; it counts
+-- how often.
+--
+-- Requests that cannot be repeated register here: connections to their endpoint stay open, because the
+-- machine may be back soon.
+local ffi = require("ffi")
+local monotonic = require("lockstep.monotonic")
+local rows = require("lockstep.rows")
+local suspects = require("lockstep.suspects")
+
+ffi.cdef([[
+int getsockopt(int fd, int level, int option, void *value, unsigned int *length);
+int getsockname(int fd, void *address, unsigned int *length);
+int getpeername(int fd, void *address, unsigned int *length);
+int shutdown(int fd, int how);
+const char *inet_ntop(int family, const void *address, char *text, unsigned int size);
+]])
+
+local _M = {}
+
+local SOL_SOCKET, SO_ACCEPTCONN = 1, 30
+local IPPROTO_TCP, TCP_INFO, TCP_ESTABLISHED = 6, 11, 1
+local AF_INET, AF_INET6 = 2, 10
+local SHUT_BOTH = 2
+local EBADF = 9
+
+-- So often without an acknowledgement: after about 0.6 s on a network of short ways, later on long ones.
+local RETRANSMISSIONS = 2
+local LOOK_SECONDS = 0.2
+-- File descriptors in one look, which then takes at most some 2 ms; the next one goes on from there.
+local MOST_IN_A_LOOK = 4096
+-- The lowest free number is given first, so beyond a gap like this there are hardly any.
+local WIDEST_GAP = 1024
+-- The failure of a request follows at once, as an event of the closed connection.
+local CUT_SECONDS = 5
+
+-- The first bytes of struct tcp_info: state, congestion state, retransmissions.
+local info = ffi.new("unsigned char[8]")
+local flag = ffi.new("int[1]")
+local address = ffi.new("unsigned char[28]")
+local length = ffi.new("unsigned int[1]")
+local text = ffi.new("char[64]")
+
+-- Ports where clients connect; their connections have these as their own port.
+local client_ports = {}
+-- By endpoint, "address:port": { count, slot, number, owner } of requests that cannot be repeated.
+local unrepeatable = {}
+-- By endpoint, when its connections were ended.
+local cut = {}
+local next_fd = 0
+
+-- Both forms of a socket address have the port in their third and fourth byte.
+local function port_of(read, fd)
+    length[0] = 28
+    if read(fd, address, length) ~= 0 then
+        return nil
+    end
+    return address[2] * 256 + address[3]
+end
+
+local function endpoint_of(fd)
+    local port = port_of(ffi.C.getpeername, fd)
+    local family = address[0] + address[1] * 256
+    local from = family == AF_INET and 4 or family == AF_INET6 and 8
+    if port == nil or not from or ffi.C.inet_ntop(family, address + from, text, 64) == nil then
+        return nil
+    end
+    return ffi.string(text) .. ":" .. port
+end
+
+-- Nothing for a closed file descriptor; false for one that is no open TCP connection.
+local function retransmissions_of(fd)
+    length[0] = 8
+    if ffi.C.getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, length) ~= 0 then
+        if ffi.errno() == EBADF then
+            return nil
+        end
+        return false
+    end
+    return info[0] == TCP_ESTABLISHED and info[2]
+end
+
+local function is_client(fd)
+    return client_ports[port_of(ffi.C.getsockname, fd)] ~= nil
+end
+
+-- The connections may belong to requests that cannot be repeated: others must avoid the endpoint.
+local function mark(waiting)
+    if rows.number_of(waiting.slot) == waiting.number and not suspects.is_suspect(waiting.slot) then
+        suspects.mark(waiting.slot, waiting.owner)
+    end
+end
+
+local function end_silent(fd)
+    local endpoint = endpoint_of(fd)
+    if endpoint == nil then
+        return
+    end
+    local waiting = unrepeatable[endpoint]
+    if waiting ~= nil then
+        mark(waiting)
+        return
+    end
+    cut[endpoint] = monotonic.now()
+    ffi.C.shutdown(fd, SHUT_BOTH)
+end
+
+-- Looks at the next file descriptors; begins again after the last one.
+local function look()
+    local gap = 0
+    for _ = 1, MOST_IN_A_LOOK do
+        local retransmissions = retransmissions_of(next_fd)
+        if retransmissions == nil then
+            gap = gap + 1
+        else
+            gap = 0
+        end
+        if retransmissions and retransmissions >= RETRANSMISSIONS and not is_client(next_fd) then
+            end_silent(next_fd)
+        end
+        next_fd = next_fd + 1
+        if gap == WIDEST_GAP then
+            next_fd = 0
+            return
+        end
+    end
+end
+
+local function forget_old()
+    local now = monotonic.now()
+    for endpoint, at in pairs(cut) do
+        if now - at > CUT_SECONDS then
+            cut[endpoint] = nil
+        end
+    end
+end
+
+-- In every worker, when its sockets are open.
+function _M.init_worker()
+    for fd = 0, WIDEST_GAP do
+        length[0] = 4
+        local known = ffi.C.getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, flag, length) == 0
+        if known and flag[0] ~= 0 then
+            client_ports[port_of(ffi.C.getsockname, fd) or 0] = true
+        end
+    end
+    local started, problem = ngx.timer.every(LOOK_SECONDS, function()
+        look()
+        forget_old()
+    end)
+    if not started then
+        ngx.log(ngx.ERR, "cannot look for silent connections: ", problem)
+    end
+end
+
+-- For a request that nginx would not repeat. Pass the endpoint to `finish` later.
+function _M.begin(endpoint, slot, owner)
+    local waiting = unrepeatable[endpoint]
+    if waiting == nil then
+        waiting = { count = 0 }
+        unrepeatable[endpoint] = waiting
+    end
+    waiting.count = waiting.count + 1
+    waiting.slot, waiting.number, waiting.owner = slot, rows.number_of(slot), owner
+end
+
+function _M.finish(endpoint)
+    local waiting = unrepeatable[endpoint]
+    waiting.count = waiting.count - 1
+    if waiting.count == 0 then
+        unrepeatable[endpoint] = nil
+    end
+end
+
+-- Whether connections to the endpoint were just ended: a request that failed there failed by silence.
+function _M.was_cut(endpoint)
+    return cut[endpoint] ~= nil
+end
+
+return _M

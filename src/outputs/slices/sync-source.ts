@@ -1,0 +1,162 @@
+// A business cluster as the syncer reads it: the state that the ingress has of a cluster too, the zones
+// of its nodes, and when something last happened to each service.
+import type { Registry } from "prom-client";
+import type { OfferSource } from "../../decide/syncing/service-offers.ts";
+import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
+import type { CancelTimer } from "../../environment/timers.ts";
+import type { KubeClient } from "../../kube/client/client.ts";
+import type { Projected } from "../../kube/kinds/kind.ts";
+import type { Pod } from "../../kube/kinds/pod.ts";
+import type { Service } from "../../kube/kinds/service.ts";
+import type { KnownBefore } from "../../kube/reflector/reflector-removals.ts";
+import type { Lane } from "../../kube/workqueue/workqueue.ts";
+import { ClusterSource, type ClusterWatch } from "../../sources/cluster-source.ts";
+import type { Departure } from "../../sources/departed-pods.ts";
+import { NodeZones } from "../../sources/node-zones.ts";
+import type { PublishedObjects } from "../../sources/published-watch.ts";
+import type { WatchStatus } from "../../sources/watch-status.ts";
+
+export interface SyncSourceOptions
+  extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
+  readonly cluster: string;
+  readonly client: KubeClient;
+  readonly knownBefore: KnownBefore;
+  readonly unreachableAfterMs: () => number;
+  /** Called synchronously with `namespace/name`; the first lists are no news but a resync. */
+  readonly onService: (key: string, lane: Lane) => void;
+  /** Any service of the cluster may need a new decision. */
+  readonly onCluster: () => void;
+  readonly metrics?: Registry;
+}
+
+/** So long the first decision waits for the zones; then those that slices name count. */
+const zonesWithinMs = 10_000;
+
+/** No event says that the last of several watches has been listed or refused. */
+const listedCheckMs = 100;
+
+export class SyncSource implements OfferSource {
+  readonly cluster: string;
+  readonly #options: SyncSourceOptions;
+  readonly #state: ClusterSource;
+  readonly #zones: NodeZones;
+  readonly #lastEvents = new Map<string, MonotonicMs>();
+  #startedAtMs: MonotonicMs | undefined;
+  #cancelCheck: CancelTimer | undefined;
+
+  constructor(options: SyncSourceOptions) {
+    const { clock, onService, onCluster } = options;
+    this.#options = options;
+    this.cluster = options.cluster;
+    this.#state = new ClusterSource({
+      ...options,
+      onService: (key) => {
+        this.#lastEvents.set(key, clock.monotonicMs());
+        onService(key, this.isListed ? "fresh" : "resync");
+      },
+      // A cluster that is listed for the first time may lack services that were copied from it
+      // before.
+      onFreshness: onCluster,
+    });
+    const { timers, random, log, client, cluster, metrics } = options;
+    const environment = { clock, timers, random, log };
+    const registry = metrics === undefined ? {} : { metrics };
+    this.#zones = new NodeZones({
+      ...environment,
+      client,
+      cluster,
+      onZones: onCluster,
+      ...registry,
+    });
+  }
+
+  get isListed(): boolean {
+    return this.#state.isListed && this.#areZonesKnown;
+  }
+
+  get isUnreachable(): boolean {
+    return this.#state.isUnreachable;
+  }
+
+  /** Why it is not known yet, in words; undefined when it is. */
+  get waitingFor(): string | undefined {
+    if (this.isListed) return undefined;
+    const watches = ["services", "published", "pods"] as const;
+    const details = watches.map((name) => this.#state.watch(name).detail);
+    return details.find((detail) => detail !== "") ?? "not listed yet";
+  }
+
+  service(namespace: string, name: string): Service | undefined {
+    return this.#state.service(namespace, name);
+  }
+
+  pod(namespace: string, name: string): Pod | undefined {
+    return this.#state.pod(namespace, name);
+  }
+
+  podsOf(service: Service): Iterable<Pod> {
+    return this.#state.podsOf(service);
+  }
+
+  claimantsAt(address: string, uid: string): readonly Pod[] | undefined {
+    return this.#state.claimantsAt(address, uid);
+  }
+
+  departed(uid: string): Departure | undefined {
+    return this.#state.departed(uid);
+  }
+
+  publishedOf(namespace: string, name: string): PublishedObjects {
+    return this.#state.publishedOf(namespace, name);
+  }
+
+  seenAtMs(object: Projected): MonotonicMs {
+    return this.#state.seenAtMs(object);
+  }
+
+  watch(name: ClusterWatch): WatchStatus {
+    return this.#state.watch(name);
+  }
+
+  zoneOf(node: string): string | undefined {
+    return this.#zones.zoneOf(node);
+  }
+
+  lastEventAtMs(namespace: string, name: string): MonotonicMs | undefined {
+    return this.#lastEvents.get(`${namespace}/${name}`);
+  }
+
+  /** Nothing of the service is left, so its last event is of no use any more. */
+  forget(key: string): void {
+    this.#lastEvents.delete(key);
+  }
+
+  start(): void {
+    this.#startedAtMs ??= this.#options.clock.monotonicMs();
+    this.#zones.start();
+    this.#state.start();
+    this.#awaitListed();
+  }
+
+  /** Idempotent; it cannot be started again. */
+  async stop(): Promise<void> {
+    this.#cancelCheck?.();
+    await Promise.all([this.#state.stop(), this.#zones.stop()]);
+  }
+
+  #awaitListed(): void {
+    if (this.isListed) {
+      this.#options.onCluster();
+      return;
+    }
+    const { timers } = this.#options;
+    this.#cancelCheck = timers.after(listedCheckMs, () => this.#awaitListed());
+  }
+
+  get #areZonesKnown(): boolean {
+    if (this.#zones.isSettled) return true;
+    if (this.#startedAtMs === undefined) return false;
+    return elapsedMs(this.#startedAtMs, this.#options.clock.monotonicMs()) >= zonesWithinMs;
+  }
+}
