@@ -103,8 +103,9 @@ test("a flag, a value and a command that do not exist are found, with their plac
 /** Documents show the output of a program only where the program writes it. */
 test("every output that is shown is made by a program", () => {
   const typed = documents.flatMap((path) => {
-    const outsideMade = contentOf(path).replaceAll(/^<!-- .+ -->\n[\s\S]*?^<!-- end -->$/gm, (part) =>
-      part.replaceAll(/[^\n]/g, ""),
+    const outsideMade = contentOf(path).replaceAll(
+      /^<!-- .+ -->\n[\s\S]*?^<!-- end -->$/gm,
+      (part) => part.replaceAll(/[^\n]/g, ""),
     );
     const lines = outsideMade.split("\n");
     let isOpen = false;
