@@ -1,15 +1,14 @@
 // What the page costs in a browser: frames while changes arrive, memory over time, the first paint, and
 // the size of what is loaded. A still page in the same browser, beside the same server, is the reference:
 // on a busy machine its frames are late too.
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 import { pageFolder } from "../src/cli/page-folder.ts";
-import { chromiumPath, desktop, startBrowser } from "../tests/page/browser.ts";
+import { chromiumPath, desktop, printedAddress, startBrowser } from "../tests/page/browser.ts";
 import {
   atMost,
   type Figures,
@@ -179,7 +178,7 @@ async function firstPaintOfUpMs(browser: Browser): Promise<number> {
   const args = ["bin/lockstep.mjs", "up", "--no-incidents", "--no-proxies", "--page-port", "0"];
   const up = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   try {
-    return await firstPaintMs(browser, () => addressOf(up));
+    return await firstPaintMs(browser, () => printedAddress(up));
   } finally {
     up.kill("SIGINT");
     if (up.exitCode === null) await once(up, "exit");
@@ -213,17 +212,6 @@ const paintTime = `new Promise((resolve) => {
     }
   }).observe({ type: "paint", buffered: true });
 })`;
-
-async function addressOf({ stdout }: ChildProcess): Promise<string> {
-  if (stdout === null) throw new Error("no output");
-  for await (const line of createInterface({ input: stdout })) {
-    const address = /http:\/\/\S+/.exec(line)?.[0];
-    if (address === undefined) continue;
-    stdout.resume();
-    return address;
-  }
-  throw new Error("lockstep up ended without an address of the page");
-}
 
 async function openContext(browser: Browser): Promise<BrowserContext> {
   const { width, height } = desktop;

@@ -2,16 +2,13 @@
 // etcd, and the syncer. The page says so, and shows how it was when they are back.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
-import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
-import { kubeconfigAccess } from "../../src/kube/credentials/credentials-kubeconfig.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
 import { createShop, releaseShop } from "../../src/lab/shop.ts";
-import { desktop, openPage, startBrowser } from "../../tests/page/browser.ts";
+import { desktop, openPage, printedAddress, startBrowser } from "../../tests/page/browser.ts";
 import { withoutEtcd } from "../etcd-world.ts";
-import { type LabProcess, startLabProcess, stopAllLabs } from "../lab-process.ts";
+import { clientOfLab, type LabProcess, startLabProcess, stopAllLabs } from "../lab-process.ts";
 import { useOwnTemporaryFolder } from "../own-temporary-folder.ts";
 
 /** Starts and releases in real time, on a busy machine. */
@@ -21,23 +18,19 @@ describe.skipIf(withoutEtcd !== false)("the page of a lab on etcd", () => {
   useOwnTemporaryFolder();
   const children: ChildProcess[] = [];
   let browser: Browser;
-  let client: HttpKubeClient;
+  let client: KubeClient;
   let lab: LabProcess;
   let page: Page;
 
   beforeAll(async () => {
     browser = await startBrowser();
     lab = await startLabProcess("--clusters", "2", "--store", "etcd");
-    const environment = nodeEnvironment({ log: { level: "error" } });
-    const { kubeconfig: path } = lab;
-    const [cluster] = await kubeconfigAccess({ ...environment, path, contexts: ["lab-1"] });
-    if (cluster === undefined) throw new Error("the lab has no context lab-1");
-    client = new HttpKubeClient({ ...environment, cluster, userAgent: "e2e" });
+    client = await clientOfLab(lab);
     await createShop(client, { strategy: { rollingUpdate: { maxSurge: "100%" } } });
     startSync();
     const clusters = ["--context", "lab-1", "--access-context", "lab-2"];
     const serve = lockstep("serve", ...clusters, "--listen", "127.0.0.1:0");
-    const opened = await openPage(browser, await addressOf(serve), desktop);
+    const opened = await openPage(browser, await printedAddress(serve), desktop);
     page = opened.page;
     page.setDefaultTimeout(patienceMs);
   }, patienceMs);
@@ -92,15 +85,6 @@ describe.skipIf(withoutEtcd !== false)("the page of a lab on etcd", () => {
     patienceMs,
   );
 });
-
-async function addressOf({ stdout }: ChildProcess): Promise<string> {
-  if (stdout === null) throw new Error("no output");
-  for await (const line of createInterface({ input: stdout })) {
-    const address = /http:\/\/\S+/.exec(line)?.[0];
-    if (address !== undefined) return address;
-  }
-  throw new Error("lockstep serve ended without an address");
-}
 
 async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
