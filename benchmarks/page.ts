@@ -1,16 +1,18 @@
-// The cost of the page: the observer of 10,000 services with 100 changes a second, alone and beside the
+// The cost of the page, in the server and in a browser. In the server: the observer of 10,000 services with 100 changes a second, alone and beside the
 // server of the page with one page and with a hundred, in turns in the same process. The pages are
 // another process, so that only the server's share is counted.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { pageFolder } from "../src/cli/page-folder.ts";
 import type { WallMs } from "../src/environment/clock.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { PageServer } from "../src/server/page-server.ts";
 import type { JourneyEvent } from "../src/timeline/journey-event.ts";
 import { atMost, type Benchmark, type Figures, median, type Progress, plain } from "./benchmark.ts";
 import { JourneysWorld, podsPerService } from "./journeys-world.ts";
+import { browserFigures, bundleFigures } from "./page-browser.ts";
 
 const services = 10_000;
 const changesPerSecond = 100;
@@ -30,7 +32,8 @@ interface Turn {
 }
 
 export const pageBenchmark: Benchmark = {
-  description: "the server of the page: share of a core, bytes to a page, memory, at 10k services",
+  description:
+    "the page at 10k services: share of a core, bytes and memory of its server; frames, memory, first paint and size in a browser",
   hasQuickRun: true,
   async run(progress, { quick }) {
     const world = filledWorld(progress);
@@ -44,9 +47,32 @@ export const pageBenchmark: Benchmark = {
         results[beside].push(await oneTurn(world, beside, seconds));
       }
     }
-    return figuresOf(results);
+    return { ...figuresOf(results), ...(await inBrowser(world, progress, quick)) };
   },
 };
+
+async function inBrowser(
+  world: JourneysWorld,
+  progress: Progress,
+  quick: boolean,
+): Promise<Figures> {
+  const server = await startServer(world);
+  listener.onEvent = server.onEvent;
+  try {
+    const changesFor = async (seconds: number): Promise<void> => {
+      await paced(world, madeFor(world, seconds));
+    };
+    const figures = await browserFigures({ progress, quick, url: server.url, changesFor });
+    return { ...bundleFigures(), ...figures };
+  } finally {
+    listener.onEvent = () => undefined;
+    await server.stop();
+  }
+}
+
+function madeFor(world: JourneysWorld, seconds: number) {
+  return Array.from({ length: seconds * changesPerSecond }, () => world.makeChange());
+}
 
 function figuresOf(results: Readonly<Record<Beside, readonly Turn[]>>): Figures {
   const middle = (beside: Beside, of: (turn: Turn) => number): number =>
@@ -120,7 +146,7 @@ async function startServer(world: JourneysWorld): Promise<PageServer> {
     slowMs: 2_000,
     host: "127.0.0.1",
     port: 0,
-    pageFolder: "/nowhere",
+    pageFolder: pageFolder(),
   });
 }
 
@@ -141,7 +167,7 @@ const watching = {
 } as const;
 
 async function oneTurn(world: JourneysWorld, beside: Beside, seconds: number): Promise<Turn> {
-  const made = Array.from({ length: seconds * changesPerSecond }, () => world.makeChange());
+  const made = madeFor(world, seconds);
   if (beside === "nothing") {
     const share = await paced(world, made);
     return { share, bytesPerSecond: 0, statesPerSecond: 0, keptBytes: 0 };

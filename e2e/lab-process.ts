@@ -1,6 +1,10 @@
 // A `lockstep lab` started as a user would start it, for tests to talk to and to stop.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
+import type { KubeClient } from "../src/kube/client/client.ts";
+import { HttpKubeClient } from "../src/kube/client/http-client.ts";
+import { kubeconfigAccess } from "../src/kube/credentials/credentials-kubeconfig.ts";
 
 export interface LabProcess {
   readonly pid: number | undefined;
@@ -46,6 +50,17 @@ export async function startLabProcess(...args: readonly string[]): Promise<LabPr
   };
   running.add(lab);
   return lab;
+}
+
+/** Of the administrator of one cluster. */
+export async function clientOfLab(
+  { kubeconfig: path }: Pick<LabProcess, "kubeconfig">,
+  context = "lab-1",
+): Promise<KubeClient> {
+  const environment = nodeEnvironment({ log: { level: "error" } });
+  const [cluster] = await kubeconfigAccess({ ...environment, path, contexts: [context] });
+  if (cluster === undefined) throw new Error(`the lab has no context ${context}`);
+  return new HttpKubeClient({ ...environment, cluster, userAgent: "e2e" });
 }
 
 export interface Finished {

@@ -85,3 +85,9 @@ export function processesOf(folder: string): readonly string[] {
       }
     });
 }
+
+/** Undefined when none runs with this folder. */
+export function nginxMaster(folder: string): number | undefined {
+  const found = processesOf(`${folder} `).find((one) => one.includes("master process"));
+  return found === undefined ? undefined : Number(found.split(" ")[0]);
+}

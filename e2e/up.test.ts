@@ -6,7 +6,7 @@ import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { useOwnTemporaryFolder } from "./own-temporary-folder.ts";
 import { UpPageClient } from "./up-page-client.ts";
-import { processesOf, UpProcess } from "./up-process.ts";
+import { nginxMaster, processesOf, UpProcess } from "./up-process.ts";
 
 const hasNginx = existsSync("/usr/lib/nginx/modules/ngx_http_lua_module.so");
 const storyMs = 600_000;
@@ -261,12 +261,6 @@ describe("the story", () => {
     storyMs,
   );
 });
-
-/** Undefined when none runs with this folder. */
-function nginxMaster(folder: string): number | undefined {
-  const found = processesOf(`${folder} `).find((one) => one.includes("master process"));
-  return found === undefined ? undefined : Number(found.split(" ")[0]);
-}
 
 /** Two at a time. */
 const moments = [

@@ -2,23 +2,26 @@
 // API, and a cluster that goes away while the page is open.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { nodeEnvironment } from "../../src/environment/node/node-environment.ts";
-import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
-import { kubeconfigAccess } from "../../src/kube/credentials/credentials-kubeconfig.ts";
+import type { KubeClient } from "../../src/kube/client/client.ts";
 import { createShop, releaseShop } from "../../src/lab/shop.ts";
-import { desktop, type OpenPage, openPage, startBrowser } from "../../tests/page/browser.ts";
+import {
+  desktop,
+  type OpenPage,
+  openPage,
+  printedAddress,
+  startBrowser,
+} from "../../tests/page/browser.ts";
 import { accessProblems, figuresOfBoth, views } from "../../tests/page/page-judge.ts";
-import { type LabProcess, startLabProcess, stopAllLabs } from "../lab-process.ts";
+import { clientOfLab, type LabProcess, startLabProcess, stopAllLabs } from "../lab-process.ts";
 
 /** A release in real time, on a busy machine. */
 const patienceMs = 300_000;
 
 let browser: Browser;
 let lab: LabProcess;
-let client: HttpKubeClient;
+let client: KubeClient;
 let serve: ChildProcess;
 let url = "";
 let opened: OpenPage;
@@ -26,21 +29,20 @@ let opened: OpenPage;
 beforeAll(async () => {
   browser = await startBrowser();
   lab = await startLabProcess("--clusters", "2");
-  const environment = nodeEnvironment({ log: { level: "error" } });
-  const { kubeconfig: path } = lab;
-  const [cluster] = await kubeconfigAccess({ ...environment, path, contexts: ["lab-1"] });
-  if (cluster === undefined) throw new Error("the lab has no context lab-1");
-  client = new HttpKubeClient({ ...environment, cluster, userAgent: "e2e" });
+  client = await clientOfLab(lab);
   await createShop(client, { strategy: { rollingUpdate: { maxSurge: "100%" } } });
-  const args = ["serve", "--kubeconfig", path, "--all-contexts", "--listen", "127.0.0.1:0"];
+  const args = [
+    "serve",
+    "--kubeconfig",
+    lab.kubeconfig,
+    "--all-contexts",
+    "--listen",
+    "127.0.0.1:0",
+  ];
   serve = spawn(process.execPath, ["bin/lockstep.mjs", ...args], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  if (serve.stdout === null) throw new Error("no output");
-  for await (const line of createInterface({ input: serve.stdout })) {
-    url = /http:\/\/\S+/.exec(line)?.[0] ?? "";
-    if (url !== "") break;
-  }
+  url = await printedAddress(serve);
   opened = await openPage(browser, url, desktop);
   opened.page.setDefaultTimeout(patienceMs);
 }, patienceMs);
@@ -78,6 +80,25 @@ it.each([...own, ["services/default/shop", ".truth"] as const])(
     await page.locator(filled).first().waitFor();
     expect(await accessProblems(page)).toEqual([]);
     expect(await page.getByRole("navigation").getByText("Incidents").count()).toBe(0);
+  },
+  patienceMs,
+);
+
+it(
+  "charts the control plane that it did not start, through the pods of its controller manager",
+  async () => {
+    const { page } = opened;
+    await page.goto(`${url}#/control-plane`);
+    for (const chart of [
+      "queue",
+      "requests of the controller manager",
+      "heartbeats",
+      "leader lock",
+    ]) {
+      await page.locator(`[data-chart^='control-plane ${chart}'] canvas`).first().waitFor();
+    }
+    const missing = page.locator("section[aria-label='Charts that are missing']");
+    expect(await missing.textContent()).not.toContain("no permission");
   },
   patienceMs,
 );

@@ -4,10 +4,13 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { desktop, type OpenPage, openPage, startBrowser } from "../../tests/page/browser.ts";
 import { accessProblems, figuresOfBoth } from "../../tests/page/page-judge.ts";
-import { UpProcess } from "../up-process.ts";
+import { useOwnTemporaryFolder } from "../own-temporary-folder.ts";
+import { nginxMaster, UpProcess } from "../up-process.ts";
 
 /** A story and an incident in real time, on a busy machine. */
 const patienceMs = 900_000;
+
+useOwnTemporaryFolder();
 
 let browser: Browser;
 let up: UpProcess;
@@ -61,6 +64,42 @@ it(
     await page.locator("tr[data-endpoint] .chosen").first().waitFor();
     const head = page.locator("section[aria-label='Endpoints by source'] h2");
     expect(await head.textContent()).toContain("Lockstep follows pods");
+  },
+  patienceMs,
+);
+
+it(
+  "says that a proxy was killed, and that it serves again",
+  async () => {
+    const { page } = opened;
+    await page.goto(`${url}#/now`);
+    await page.getByText("The demonstration is over").waitFor();
+    const master = () => nginxMaster(`${up.folder}/lockstep-1`);
+    const killed = master();
+    process.kill(killed ?? 0, "SIGKILL");
+    await page.getByText(/lockstep-1 serves again\. It did not for/).waitFor();
+    await page.locator("[data-replica='lockstep-1'] .health.good").waitFor();
+    expect(master()).toBeGreaterThan(0);
+    expect(master()).not.toBe(killed);
+  },
+  patienceMs,
+);
+
+it(
+  "guides through an incident by itself, from the fault to the count",
+  async () => {
+    const { page, problems } = opened;
+    await page.goto(`${url}#/incidents`);
+    await page.getByRole("button", { name: "One-minute tour" }).click();
+    const tour = page.getByRole("complementary", { name: "Guided tour" });
+    for (const title of ["The fault", "The path of each change", "The cause", "The fix"]) {
+      await tour.getByText(`· ${title}`).waitFor();
+    }
+    await tour.getByText("· The count").waitFor();
+    await tour.getByText(/stock \(model\) [1-9]\d*, Lockstep 0\./).waitFor();
+    await tour.getByRole("button", { name: "End" }).click();
+    await page.locator(".running[data-phase='ended']").waitFor();
+    expect(problems).toEqual([]);
   },
   patienceMs,
 );

@@ -52,6 +52,7 @@ export const runs: readonly DocsRun[] = [
       { path: "docs/pictures/watch.svg" },
       { path: "docs/watch.md", part: "made: watch" },
       { path: "docs/watch.md", part: "made: watch in a pipe" },
+      { path: "docs/guides/look.md", part: "made: watch in a pipe" },
     ],
     isSlow: true,
     make: watchTexts,
@@ -61,11 +62,13 @@ export const runs: readonly DocsRun[] = [
     targets: [
       { path: "docs/ingress.md", part: "made: endpoints" },
       { path: "docs/ingress.md", part: "made: shadow" },
+      { path: "docs/guides/ingress.md", part: "made: endpoints" },
+      { path: "docs/guides/shadow.md", part: "made: shadow" },
     ],
     isSlow: false,
     make: async () => {
       const { endpoints, shadow } = await ingressRun();
-      return [asCode(endpoints), asCode(shadow)];
+      return [asCode(endpoints), asCode(shadow), asCode(endpoints), asCode(shadow)];
     },
   },
   {
@@ -127,7 +130,7 @@ async function watchTexts(): Promise<readonly string[]> {
   // Below the lines that are printed first, which the document has as text.
   const picture = terminalPicture(screen.slice(screen.findIndex(isEmpty) + 1), { label });
   const examples = piped.split("\n").slice(0, pipedLines).join("\n");
-  return [picture, asCode(textOf(screen)), asCode(examples)];
+  return [picture, asCode(textOf(screen)), asCode(examples), asCode(examples)];
 }
 
 async function incidentTexts(): Promise<readonly string[]> {

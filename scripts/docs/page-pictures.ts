@@ -3,13 +3,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { createInterface } from "node:readline";
 import type { Browser, Page } from "playwright-core";
 import {
   chromiumPath,
   desktop,
   openPage,
   phone,
+  printedAddress,
   type Screen,
   startBrowser,
 } from "../../tests/page/browser.ts";
@@ -32,24 +32,12 @@ export async function takePictures(log: (line: string) => void): Promise<void> {
   );
   const browser = await startBrowser();
   try {
-    await takeAll(browser, await addressFrom(up.stdout), log);
+    await takeAll(browser, await printedAddress(up), log);
   } finally {
     await browser.close();
     up.kill("SIGINT");
     if (up.exitCode === null) await once(up, "exit");
   }
-}
-
-/** The first line has it. */
-async function addressFrom(output: NodeJS.ReadableStream): Promise<string> {
-  for await (const line of createInterface({ input: output })) {
-    const address = /http:\/\/\S+/.exec(line)?.[0];
-    if (address !== undefined) {
-      output.resume();
-      return address;
-    }
-  }
-  throw new Error("lockstep up ended without an address of the page");
 }
 
 async function takeAll(browser: Browser, url: string, log: (line: string) => void): Promise<void> {
@@ -70,7 +58,7 @@ async function takeAll(browser: Browser, url: string, log: (line: string) => voi
   await pages.dark.locator(".verdict .copy-box").waitFor();
   await pages.dark.locator(".counter.stock.lost").waitFor();
   await pages.dark
-    .getByText(/published 1\d s, waiting/)
+    .getByText(/EndpointSlices 1\d s, waiting/)
     .first()
     .waitFor();
   await take(pages.dark, "now", ".verdict .copy-box", "page-now");

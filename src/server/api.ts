@@ -124,6 +124,8 @@ export const LagRow = Type.Object({
   /** Of the last hour. */
   count: Type.Integer(),
   p50Ms: orNull(Ms),
+  /** The median of the last 2 minutes. */
+  recentMs: orNull(Ms),
   /** null below 100 samples. */
   p99Ms: orNull(Ms),
   maxMs: orNull(Ms),
@@ -143,8 +145,14 @@ export const RequestCount = Type.Object({
 
 export const Verdict = Type.Object({
   level: oneOf("ok", "late", "lost", "unknown"),
-  /** One sentence: the late hop, by how much, and the cause if it is known. */
+  /** The late hop, by how much, and the cause if it is known. */
   text: Type.String(),
+  /** Its first sentence alone: the late hop, and by how much. */
+  headline: Type.String(),
+  /** The first late hop; null where none is late. */
+  late: orNull(Type.Object({ hop: Hop, kind: Type.String(), direction: Direction })),
+  /** A sentence; null where it is not known. */
+  cause: orNull(Type.String()),
   /** `certain: two sources`; null without a finding. */
   confidence: orNull(Type.String()),
   /** The finding that explains it. */
@@ -171,6 +179,8 @@ export const State = Type.Object({
   api: Type.Literal(apiVersion),
   version: Type.String({ description: "of Lockstep" }),
   mode: oneOf("lab", "clusters", "recording"),
+  /** Lags at or above this are late: `--slow`. */
+  slowMs: Ms,
   startedAt: Time,
   /** When this state was made. */
   at: Time,

@@ -76,7 +76,7 @@ export class HopLags {
   /** In the order of the hops. */
   rows(pending: Iterable<Journey>, now: MonotonicMs): readonly LagRow[] {
     return this.#sorted(pending, now).map(({ place, waiting }) => {
-      const { hop, kind, direction, hour } = place;
+      const { hop, kind, direction, hour, now: recent } = place;
       const lags = hour.at(now);
       const { count } = lags;
       return {
@@ -85,6 +85,7 @@ export class HopLags {
         direction,
         count,
         p50Ms: lags.quantileMs(0.5) ?? null,
+        recentMs: recent.at(now).quantileMs(0.5) ?? null,
         p99Ms: p99Of(lags) ?? null,
         maxMs: count === 0 ? null : lags.maxMs,
         oldestPendingMs: waiting?.oldestMs ?? null,

@@ -11,11 +11,13 @@ import {
   type Doctor,
   type Journey as JourneyAnswer,
   type JourneyBatch,
+  type LagRow,
   type PointsBatch,
   type Reset,
   type SeriesAnswer,
   type State,
 } from "./api.ts";
+import { ClusterOutages } from "./cluster-outages.ts";
 import { HopLags } from "./hop-lags.ts";
 import { PageJourneys } from "./page-journeys.ts";
 import type { PageDoctor, PageLab, PageObserver, PageSource, SeriesValue } from "./page-source.ts";
@@ -64,6 +66,7 @@ export class PageModel {
   readonly journeys = new PageJourneys();
   readonly #lags: HopLags;
   readonly #rings = new SeriesRings();
+  readonly #outages = new ClusterOutages();
   readonly #startedAt: number;
   #state: ComputedState | undefined;
   /** The kind of each replica, as it was when a state was last computed. */
@@ -118,18 +121,23 @@ export class PageModel {
   /** A point of every series; to be called every `pointEveryMs`. */
   takePoints(): PointsBatch {
     const { lab, source } = this.#options;
-    return this.#rings.add(source.clock.wallMs(), [...this.#ownSeries(), ...(lab?.series() ?? [])]);
+    return this.#rings.add(source.clock.wallMs(), [
+      ...this.#ownSeries(),
+      ...(source.controlPlane?.().series ?? []),
+      ...(lab?.series() ?? []),
+    ]);
   }
 
   series(): SeriesAnswer {
     const series = [...this.#rings.all()];
     const isControlPlane = series.some(({ chart }) => chart.startsWith("control-plane"));
+    const { missing: gaps } = this.#options.source.controlPlane?.() ?? { missing: undefined };
     const refused = this.#rings.refused;
     return {
       series,
       missing: [
-        ...(isControlPlane ? [] : [controlPlaneMissing]),
-        ...(series.some(({ chart }) => chart === "requests") ? [] : [requestsMissing]),
+        ...(gaps ?? (isControlPlane ? [] : [controlPlaneMissing])),
+        ...(series.some(({ chart }) => chart === "requests lost") ? [] : [requestsMissing]),
         ...(refused === 0 ? [] : ["Some charts are left out: there are more than 500 series."]),
       ],
     };
@@ -177,6 +185,7 @@ export class PageModel {
     this.#kinds = new Map(replicas.map(({ name, kind }) => [name, kind]));
     this.journeys.refresh(observer?.journeys.pending(refreshedMost) ?? []);
     const clusters = observer === undefined ? [] : this.#clusters(observer);
+    this.#outages.look(clusters, now);
     const lags = [...this.#lags.rows(this.journeys.pending, now)];
     const examined: Doctor | undefined = doctor?.answer();
     const findings = examined?.findings ?? [];
@@ -186,6 +195,7 @@ export class PageModel {
       api: apiVersion,
       version,
       mode: source.mode,
+      slowMs,
       startedAt: this.#startedAt,
       at: source.clock.wallMs(),
       verdict: verdictOf({
@@ -206,7 +216,7 @@ export class PageModel {
       findings: findings.length,
       story: lab?.story() ?? null,
       incident: lab?.incident() ?? null,
-      notes: [...source.notes()],
+      notes: [...source.notes(), ...this.#outages.notes(now)],
       can: {
         incidents: lab !== undefined,
         whatif: lab !== undefined,
@@ -276,12 +286,11 @@ export class PageModel {
   #ownSeries(): readonly SeriesValue[] {
     const about = { cluster: null, side: null, limit: null };
     const lags = this.#lags.takeLatest().map(({ hop, kind, direction, ms }): SeriesValue => {
-      const of = kind === "" ? hop : `${hop} (${kind})`;
       return {
         ...about,
         id: `lag ${hop} ${kind} ${direction}`,
         chart: "lag",
-        title: `${of}, ${direction === "leave" ? "removals" : "additions"}`,
+        title: `${placeText(hop, kind)}, ${direction === "leave" ? "removals" : "additions"}`,
         unit: "ms",
         side: kind === "lockstep" || kind === "stock" ? kind : null,
         hop,
@@ -315,8 +324,25 @@ export class PageModel {
   }
 }
 
+const hopTexts = {
+  pod: "pod watch",
+  published: "EndpointSlices",
+  synced: "copies",
+  traffic: "requests",
+} as const;
+
+const kindTexts: Readonly<Record<string, string>> = {
+  lockstep: "Lockstep proxies",
+  stock: "stock proxies (model)",
+  "": "proxies",
+};
+
+function placeText(hop: LagRow["hop"], kind: string): string {
+  return hop === "routed" ? (kindTexts[kind] ?? `${kind} proxies`) : hopTexts[hop];
+}
+
 const controlPlaneMissing =
-  "No charts of the control plane: this server reads no metrics of controllers. The doctor reads them once when it examines a cluster.";
+  "No charts of the control plane: a recording has no metrics of controllers.";
 const requestsMissing = "No chart of requests: this server sends no traffic of its own.";
 
 function rounded(atMs: number | null): number | null {

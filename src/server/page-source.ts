@@ -39,6 +39,8 @@ export interface PageSource {
   readonly replicas: () => readonly Replica[];
   /** Problems of Lockstep itself, each a sentence. */
   readonly notes: () => readonly string[];
+  /** Charts of the control planes, and why others are missing, a sentence each; read every 2 s. */
+  readonly controlPlane?: () => ControlPlaneCharts;
   /** The decision of a Lockstep replica about a service; undefined where there is none. */
   readonly decision?: (service: string, signal: AbortSignal) => Promise<PageDecision | undefined>;
 }
@@ -46,6 +48,11 @@ export interface PageSource {
 export interface ClusterServers {
   readonly version: string | null;
   readonly apiServers: State["clusters"][number]["apiServers"];
+}
+
+export interface ControlPlaneCharts {
+  readonly series: readonly SeriesValue[];
+  readonly missing: readonly string[];
 }
 
 type RowState = NonNullable<TruthTable["rows"][number]["state"]>;

@@ -36,6 +36,7 @@ const row: LagRow = {
   direction: "leave",
   count: 5,
   p50Ms: 200,
+  recentMs: null,
   p99Ms: null,
   maxMs: 340,
   oldestPendingMs: null,
@@ -115,5 +116,12 @@ test.each<[string, Partial<Judged>, string]>([
 
 test("a finding gives the confidence and the rule", () => {
   const verdict = verdictOf({ ...judged, places: [place({ lagMs: 5_000 })], findings: [finding] });
-  expect(verdict).toMatchObject({ rule: "client-throttling", confidence: "certain: two sources" });
+  expect(verdict).toMatchObject({
+    rule: "client-throttling",
+    confidence: "certain: two sources",
+    headline:
+      "Removed pods leave the EndpointSlices late: after 5 s (median of the last 2 minutes).",
+    late: { hop: "published", kind: "", direction: "leave" },
+    cause: "The controller manager may send 20 requests a second.",
+  });
 });

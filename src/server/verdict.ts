@@ -18,24 +18,45 @@ export interface Judged {
 export function verdictOf(judged: Judged): Verdict {
   const { clusters, places, requests, slowMs } = judged;
   const unwatched = clusters.every(({ state }) => state !== "watching");
-  if (unwatched) return { level: "unknown", ...noFinding, text: unknownText(clusters) };
+  if (unwatched) return { level: "unknown", ...noFinding, ...oneSentence(unknownText(clusters)) };
   const lost = requests.find(({ side, lost: count }) => side === "lockstep" && count > 0);
   const late = firstLate(places, slowMs);
   const finding = findingFor(judged, late);
   const because =
     finding === undefined
-      ? { confidence: null, rule: null }
-      : { confidence: finding.confidence, rule: finding.rule };
-  const cause = finding === undefined ? "" : ` Cause: ${finding.cause.replace(/\.$/, "")}.`;
+      ? noFinding
+      : {
+          confidence: finding.confidence,
+          rule: finding.rule,
+          cause: `${finding.cause.replace(/\.$/, "")}.`,
+        };
+  const cause = because.cause === null ? "" : ` Cause: ${because.cause}`;
   if (lost !== undefined) {
-    const text = `Lockstep lost ${lost.lost} of ${lost.requests} requests.`;
-    return { level: "lost", ...because, text: `${text}${cause}` };
+    const headline = `Lockstep lost ${lost.lost} of ${lost.requests} requests.`;
+    const text = `${headline}${cause}`;
+    return {
+      level: "lost",
+      ...because,
+      late: late === undefined ? null : placeOf(late),
+      headline,
+      text,
+    };
   }
-  if (late === undefined) return { level: "ok", ...noFinding, text: okText(judged) };
-  return { level: "late", ...because, text: `${lateText(late)}${besides(judged)}${cause}` };
+  if (late === undefined) return { level: "ok", ...noFinding, ...oneSentence(okText(judged)) };
+  const headline = lateText(late);
+  const text = `${headline}${besides(judged)}${cause}`;
+  return { level: "late", ...because, late: placeOf(late), headline, text };
 }
 
-const noFinding = { confidence: null, rule: null } as const;
+const noFinding = { confidence: null, rule: null, cause: null } as const;
+
+function oneSentence(text: string): Pick<Verdict, "text" | "headline" | "late"> {
+  return { text, headline: text, late: null };
+}
+
+function placeOf({ hop, kind, direction }: LatePlace): NonNullable<Verdict["late"]> {
+  return { hop, kind, direction };
+}
 
 function unknownText(clusters: State["clusters"]): string {
   const [first] = clusters;

@@ -1,5 +1,7 @@
 // Debian's Chromium for the judges and the pictures of the page: without a network beyond this machine,
 // with a fresh profile each time.
+import type { ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 
 export const chromiumPath = "/usr/bin/chromium";
@@ -56,4 +58,16 @@ export async function openPage(browser: Browser, url: string, screen: Screen): P
   });
   await page.goto(url);
   return { page, context, problems };
+}
+
+/** The address of the page that a command prints; what it prints afterwards is thrown away. */
+export async function printedAddress({ stdout }: Pick<ChildProcess, "stdout">): Promise<string> {
+  if (stdout === null) throw new Error("the command has no output");
+  for await (const line of createInterface({ input: stdout })) {
+    const address = /http:\/\/\S+/.exec(line)?.[0];
+    if (address === undefined) continue;
+    stdout.resume();
+    return address;
+  }
+  throw new Error("the command ended without an address of the page");
 }

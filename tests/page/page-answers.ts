@@ -234,12 +234,16 @@ function lagRow(
     direction,
     count: count ?? 0,
     p50Ms,
+    recentMs: p50Ms,
     p99Ms,
     maxMs,
     oldestPendingMs,
     pending: pending ?? 0,
   };
 }
+
+const headline =
+  "Removed pods leave the EndpointSlices late: after 29.7 s (median of the last 2 minutes); the oldest one waits for 41 s.";
 
 export function stateAt(now: number): State {
   const watch = (resource: string, objects: number) => ({
@@ -253,11 +257,15 @@ export function stateAt(now: number): State {
     api: 1,
     version: "0.1.0",
     mode: "lab",
+    slowMs: 2_000,
     startedAt: now - 4 * minuteMs,
     at: now,
     verdict: {
       level: "late",
-      text: `Removed pods leave the EndpointSlices late: after 29.7 s (median of the last 2 minutes); the oldest one waits for 41 s. The Lockstep proxies used them after 9.4 ms. Stock (model) lost 180 of 811 requests, Lockstep 0. Cause: ${cause}`,
+      headline,
+      late: { hop: "published", kind: "", direction: "leave" },
+      cause,
+      text: `${headline} The Lockstep proxies used them after 9.4 ms. Stock (model) lost 180 of 811 requests, Lockstep 0. Cause: ${cause}`,
       confidence: "certain: three independent sources",
       rule: "client-throttling",
     },

@@ -59,7 +59,7 @@ export function App() {
         ) : (
           <>
             {state.notes.map((note) => (
-              <p key={note} className="panel doubt">
+              <p key={note} className="panel note" role="status">
                 {note}
               </p>
             ))}

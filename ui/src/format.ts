@@ -10,7 +10,8 @@ export function duration(ms: number | null | undefined): string {
 
 /** Of something that grows: tenths of a second, from 10 s on whole ones, so that the text is calm. */
 export function age(ms: number): string {
-  const stepMs = ms >= 10_000 ? 1_000 : ms >= 1_000 ? 100 : 1;
+  if (ms >= 1_000 && ms < 10_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  const stepMs = ms >= 10_000 ? 1_000 : 1;
   return duration(Math.floor(ms / stepMs) * stepMs);
 }
 

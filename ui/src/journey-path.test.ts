@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { Journey } from "../../src/server/api.ts";
 import { filterOf, matches, queryOf } from "./journey-filter.ts";
-import { journeyAt, journeyPath, kindsOf, lagText, pathText } from "./journey-path.ts";
+import { journeyAt, journeyPath, lagText, pathText, readingOf } from "./journey-path.ts";
 
 const start = 1_700_000_000_000;
-const kindOf = kindsOf([]);
+const reading = readingOf({});
 
 type Hop = Journey["hops"][number];
 
@@ -43,14 +43,20 @@ const over = journey([
   shown("traffic", "log", 90_000),
 ]);
 
-test("segments follow each other in time, and the slowest hop is the label", () => {
-  const { segments, label, level } = journeyPath(over, kindOf, start + 60_000);
+test("segments follow each other in time, and the label is the first hop that --slow calls late", () => {
+  const { segments, label, level } = journeyPath(over, reading, start + 60_000);
   expect(segments).toEqual([
     { part: "lockstep", fromMs: 0, toMs: 9.6, level: "fine", isWaiting: false },
     { part: "published", fromMs: 9.6, toMs: 29_700, level: "late", isWaiting: false },
     { part: "proxy", fromMs: 29_700, toMs: 30_400, level: "late", isWaiting: false },
   ]);
-  expect([label, level]).toEqual(["stock (model) 30.4 s", "late"]);
+  expect([label, level]).toEqual(["EndpointSlices 29.7 s", "late"]);
+  const patient = readingOf({ slowMs: 30_000 });
+  expect(journeyPath(over, patient, start + 60_000)).toMatchObject({
+    label: "stock (model) 30.4 s",
+    segments: [{ level: "fine" }, { level: "fine" }, { level: "late" }],
+  });
+  expect(journeyPath(over, readingOf({ slowMs: 60_000 }), start).level).toBe("fine");
 });
 
 test("a hop that waits grows with time: fine, late, then stuck", () => {
@@ -60,24 +66,30 @@ test("a hop that waits grows with time: fine, late, then stuck", () => {
       waiting("routed", "stock-1", state),
       waiting("published", "alpha", state),
     ];
-    const { segments, label, level } = journeyPath(journey(hops, "pending"), kindOf, start + ageMs);
+    const { segments, label, level } = journeyPath(
+      journey(hops, "pending"),
+      reading,
+      start + ageMs,
+    );
     return [label, level, segments.at(-1)?.toMs, segments.at(-1)?.isWaiting];
   };
-  expect(at(400, "pending")).toEqual(["published 400 ms, waiting", "fine", 400, true]);
-  expect(at(24_100, "pending")).toEqual(["published 24 s, waiting", "late", 24_100, true]);
-  expect(at(41_000, "stuck")).toEqual(["published 41 s, stuck", "stuck", 41_000, true]);
+  expect(at(400, "pending")).toEqual(["EndpointSlices 400 ms, waiting", "fine", 400, true]);
+  expect(at(24_100, "pending")).toEqual(["EndpointSlices 24 s, waiting", "late", 24_100, true]);
+  expect(at(41_000, "stuck")).toEqual(["EndpointSlices 41 s, stuck", "stuck", 41_000, true]);
 });
 
 test("requests are never late, and a path has no point of an unknown time", () => {
   const hops = [shown("pod", "alpha", 0), waiting("traffic", "log", "stuck")];
-  expect(journeyPath(journey(hops, "pending"), kindOf, start + 90_000).level).toBe("fine");
+  expect(journeyPath(journey(hops, "pending"), reading, start + 90_000).level).toBe("fine");
 });
 
 test("the kind of a replica is read from the list of the server before its name", () => {
-  const named = kindsOf([
-    { name: "stock-1", kind: "lockstep", state: "connected", reportedAt: null, problem: null },
-  ]);
-  expect([named("stock-1"), named("stock-2"), named("edge-1")]).toEqual([
+  const { kindOf } = readingOf({
+    replicas: [
+      { name: "stock-1", kind: "lockstep", state: "connected", reportedAt: null, problem: null },
+    ],
+  });
+  expect([kindOf("stock-1"), kindOf("stock-2"), kindOf("edge-1")]).toEqual([
     "lockstep",
     "stock",
     "other",
@@ -94,8 +106,8 @@ test("a lag with a range says which end it is", () => {
 });
 
 test("the path in words names every source", () => {
-  expect(pathText(over, kindOf, start)).toBe(
-    "pod after 0 ms; published after 29.7 s; lockstep-1 after 7.6 ms; lockstep-2 after 9.6 ms; " +
+  expect(pathText(over, reading, start)).toBe(
+    "pod after 0 ms; EndpointSlices after 29.7 s; lockstep-1 after 7.6 ms; lockstep-2 after 9.6 ms; " +
       "stock-1 after 30.4 s; requests after 1 min 30 s",
   );
 });

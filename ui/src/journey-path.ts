@@ -1,7 +1,7 @@
 // A journey as it is drawn: points and segments on the time axis, and one label. Pure. Lateness is
 // length; a hop that has yet to show the change is a dashed segment up to now. Also the journey as it was
 // at an earlier time, with which a recording is scrubbed.
-import type { Journey, Replica } from "../../src/server/api.ts";
+import type { Journey, Replica, State } from "../../src/server/api.ts";
 import { age, duration } from "./format.ts";
 
 type Hop = Journey["hops"][number];
@@ -34,34 +34,56 @@ export interface JourneyPath {
   readonly label: string;
 }
 
-/** A lag from here on is slow; the default of `--slow`. */
-export const slowMs = 2_000;
+/** The default of `--slow`, for recordings. */
+const usualSlowMs = 2_000;
 /** A hop without the change for longer is stuck. */
 const stuckMs = 30_000;
 
-export type KindOf = (witness: string) => Replica["kind"];
+/** What a journey alone does not say: the kind of each replica, and from which lag on it is late. */
+export interface Reading {
+  readonly kindOf: (witness: string) => Replica["kind"];
+  readonly slowMs: number;
+}
+
+type ReadingFacts = Partial<Pick<State, "replicas" | "slowMs">>;
 
 /** By the replicas that the server knows; in a recording by the names that the lab gives. */
-export function kindsOf(replicas: readonly Replica[]): KindOf {
+export function readingOf({ replicas = [], slowMs = usualSlowMs }: ReadingFacts): Reading {
   const kinds = new Map(replicas.map(({ name, kind }) => [name, kind]));
-  return (witness) => {
+  const kindOf = (witness: string) => {
     const named = /^(lockstep|stock)\b/.exec(witness)?.[1] as "lockstep" | "stock" | undefined;
     return kinds.get(witness) ?? named ?? "other";
   };
+  return { kindOf, slowMs };
 }
 
-export function partOf({ hop, witness }: Pick<Hop, "hop" | "witness">, kindOf: KindOf): Part {
+export function partOf(
+  { hop, witness }: Pick<Hop, "hop" | "witness">,
+  { kindOf }: Pick<Reading, "kindOf">,
+): Part {
   if (hop !== "routed") return hop;
   return kindOf(witness) === "lockstep" ? "lockstep" : "proxy";
 }
 
 /** The word for a part in labels; proxies by their kind, `stock` is always marked as a model. */
-export function partText(part: Part, hop: Pick<Hop, "witness">, kindOf: KindOf): string {
-  if (part === "lockstep") return "Lockstep";
-  if (part !== "proxy") return part === "traffic" ? "requests" : part;
+export function partText(
+  part: Part,
+  hop: Pick<Hop, "witness">,
+  { kindOf }: Pick<Reading, "kindOf">,
+): string {
+  if (part !== "proxy") return partNames[part];
   const kind = kindOf(hop.witness);
   return kind === "stock" ? "stock (model)" : kind === "other" ? hop.witness : kind;
 }
+
+/** The plain forms of the hops. */
+export const partNames: Readonly<Record<Exclude<Part, "proxy">, string>> = {
+  pod: "pod",
+  lockstep: "Lockstep",
+  published: "EndpointSlices",
+  synced: "copies",
+  traffic: "requests",
+};
 
 export function isInFlight({ outcome }: Pick<Journey, "outcome">): boolean {
   return outcome === "pending";
@@ -70,31 +92,31 @@ export function isInFlight({ outcome }: Pick<Journey, "outcome">): boolean {
 /** The order in which stock components pass a change on; the first that waits holds up the rest. */
 const chain: readonly Part[] = ["pod", "published", "synced", "proxy", "lockstep", "traffic"];
 
-export function journeyPath(journey: Journey, kindOf: KindOf, now: number): JourneyPath {
+export function journeyPath(journey: Journey, reading: Reading, now: number): JourneyPath {
   const ageMs = Math.max(0, now - journey.originMs);
   const shown = journey.hops.flatMap((hop) =>
     hop.state === "shown" && hop.lagMs !== null
-      ? [{ hop, part: partOf(hop, kindOf), lagMs: hop.lagMs }]
+      ? [{ hop, part: partOf(hop, reading), lagMs: hop.lagMs }]
       : [],
   );
   const points = shown.map(({ hop, part, lagMs }) => ({
     part,
     witness: hop.witness,
     lagMs,
-    level: levelOf(part, lagMs),
+    level: levelOf(part, lagMs, reading),
   }));
   const waiting = isInFlight(journey)
     ? journey.hops
         .filter(({ state }) => state === "pending" || state === "stuck")
-        .map((hop) => ({ hop, part: partOf(hop, kindOf) }))
+        .map((hop) => ({ hop, part: partOf(hop, reading) }))
         .sort((a, b) => chain.indexOf(a.part) - chain.indexOf(b.part))
     : [];
-  const segments = shownSegments(points);
+  const segments = shownSegments(points, reading);
   const [first] = waiting;
   const reachedMs = segments.at(-1)?.toMs ?? 0;
   if (first !== undefined) {
     const isStuck = first.hop.state === "stuck" && first.part !== "traffic";
-    const level = isStuck ? "stuck" : levelOf(first.part, ageMs);
+    const level = isStuck ? "stuck" : levelOf(first.part, ageMs, reading);
     const toMs = Math.max(ageMs, reachedMs);
     return {
       points,
@@ -103,14 +125,14 @@ export function journeyPath(journey: Journey, kindOf: KindOf, now: number): Jour
         { part: first.part, fromMs: reachedMs, toMs, level, isWaiting: true },
       ],
       level,
-      label: `${partText(first.part, first.hop, kindOf)} ${age(ageMs)}, ${isStuck ? "stuck" : "waiting"}`,
+      label: `${partText(first.part, first.hop, reading)} ${age(ageMs)}, ${isStuck ? "stuck" : "waiting"}`,
     };
   }
-  return { points, segments, ...endOf(journey, shown, kindOf) };
+  return { points, segments, ...endOf(journey, shown, reading) };
 }
 
 /** One segment for each part, from the end of the part before it in time. */
-function shownSegments(points: readonly PathPoint[]): readonly PathSegment[] {
+function shownSegments(points: readonly PathPoint[], reading: Reading): readonly PathSegment[] {
   const ends = new Map<Part, number>();
   for (const { part, lagMs } of points) {
     if (part !== "traffic") ends.set(part, Math.max(lagMs, ends.get(part) ?? 0));
@@ -120,14 +142,14 @@ function shownSegments(points: readonly PathPoint[]): readonly PathSegment[] {
     .sort((a, b) => a[1] - b[1] || chain.indexOf(a[0]) - chain.indexOf(b[0]))
     .flatMap(([part, toMs]) => {
       if (toMs <= fromMs) return [];
-      const segment = { part, fromMs, toMs, level: levelOf(part, toMs), isWaiting: false };
+      const segment = { part, fromMs, toMs, level: levelOf(part, toMs, reading), isWaiting: false };
       fromMs = toMs;
       return [segment];
     });
 }
 
 /** Requests come when clients send them: their time says nothing about lateness. */
-function levelOf(part: Part, lagMs: number): Level {
+function levelOf(part: Part, lagMs: number, { slowMs }: Reading): Level {
   return part !== "traffic" && lagMs >= slowMs ? "late" : "fine";
 }
 
@@ -137,24 +159,29 @@ interface ShownHop {
   readonly lagMs: number;
 }
 
-/** The label of a journey that waits for nothing: its slowest hop. */
+/**
+ * The label of a journey that waits for nothing: the first late hop, because it delays those after it;
+ * without a late one the slowest.
+ */
 function endOf(
   journey: Journey,
   shown: readonly ShownHop[],
-  kindOf: KindOf,
+  reading: Reading,
 ): Pick<JourneyPath, "level" | "label"> {
-  const slowest = shown
-    .filter(({ part }) => part !== "traffic")
-    .reduce<ShownHop | undefined>(
-      (a, b) => (a === undefined || b.lagMs > a.lagMs ? b : a),
-      undefined,
-    );
+  const timed = shown.filter(({ part }) => part !== "traffic");
+  const late = timed.filter(({ part, lagMs }) => levelOf(part, lagMs, reading) !== "fine");
+  const firstPart = chain.find((part) => late.some((one) => one.part === part));
+  const named = firstPart === undefined ? timed : late.filter(({ part }) => part === firstPart);
+  const slowest = named.reduce<ShownHop | undefined>(
+    (a, b) => (a === undefined || b.lagMs > a.lagMs ? b : a),
+    undefined,
+  );
   const outcome = journey.outcome === "complete" || isInFlight(journey) ? "" : journey.outcome;
   if (slowest === undefined) return { level: "fine", label: outcome || "no times yet" };
-  const name = partText(slowest.part, slowest.hop, kindOf);
+  const name = partText(slowest.part, slowest.hop, reading);
   const text = `${name} ${lagText(slowest.hop, journey)}`;
   return {
-    level: levelOf(slowest.part, slowest.lagMs),
+    level: levelOf(slowest.part, slowest.lagMs, reading),
     label: outcome === "" ? text : `${text}, ${outcome}`,
   };
 }
@@ -168,9 +195,9 @@ export function lagText(hop: Hop, journey: Journey): string {
 }
 
 /** The whole path in words, for screen readers and titles. */
-export function pathText(journey: Journey, kindOf: KindOf, now: number): string {
+export function pathText(journey: Journey, reading: Reading, now: number): string {
   const parts = journey.hops.flatMap((hop) => {
-    const name = hop.hop === "routed" ? hop.witness : partText(partOf(hop, kindOf), hop, kindOf);
+    const name = hop.hop === "routed" ? hop.witness : partText(partOf(hop, reading), hop, reading);
     if (hop.state === "shown") return [`${name} after ${lagText(hop, journey)}`];
     if (hop.state !== "pending" && hop.state !== "stuck") return [`${name} ${hop.state}`];
     return isInFlight(journey)

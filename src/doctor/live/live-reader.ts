@@ -112,6 +112,13 @@ export class LiveReader {
     return isRecord(object) ? object : undefined;
   }
 
+  /** The items of one list; undefined when it is not there or not readable. */
+  async items(resource: string, path: string): Promise<readonly RawRecord[] | undefined> {
+    const body = await this.#read({ verb: "list", resource, path });
+    const list = body === undefined || body === "absent" ? undefined : json(body);
+    return isRecord(list) ? recordsIn(list["items"]) : undefined;
+  }
+
   async text(resource: string, path: string): Promise<string | undefined> {
     const body = await this.#read({ verb: "get", resource, path });
     return body === "absent" ? undefined : body?.toString("utf8");

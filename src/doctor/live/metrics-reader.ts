@@ -23,6 +23,19 @@ interface Page {
 /** The server that the context leads to; which of several it is cannot be seen. */
 const serverPage = { process: "kube-apiserver/reached", resource: "/metrics", paths: ["/metrics"] };
 
+/** Through the proxy of the pod, the likeliest first. */
+export function metricsPaths({
+  namespace,
+  name,
+  metricsPorts,
+}: Pick<ComponentPod, "namespace" | "name" | "metricsPorts">): string[] {
+  return metricsPorts.map((place) => {
+    const [scheme = "", port = ""] = place.split(":");
+    const pod = encodeURIComponent(`${scheme}:${name}:${port}`);
+    return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${pod}/proxy/metrics`;
+  });
+}
+
 export class MetricsReader {
   readonly #options: MetricsReaderOptions;
   readonly #pages: Page[];
@@ -30,14 +43,12 @@ export class MetricsReader {
 
   constructor(options: MetricsReaderOptions, components: readonly ComponentPod[]) {
     this.#options = options;
-    const managers = components.flatMap(({ program, namespace, name, metricsPorts }) => {
-      if (metricsPorts.length === 0) return [];
-      const paths = metricsPorts.map((place) => {
-        const [scheme = "", port = ""] = place.split(":");
-        const pod = encodeURIComponent(`${scheme}:${name}:${port}`);
-        return `/api/v1/namespaces/${encodeURIComponent(namespace)}/pods/${pod}/proxy/metrics`;
-      });
-      return [{ process: `${program}/${name}`, resource: "pods/proxy", paths }];
+    const managers = components.flatMap((component) => {
+      const { program, name } = component;
+      const paths = metricsPaths(component);
+      return paths.length === 0
+        ? []
+        : [{ process: `${program}/${name}`, resource: "pods/proxy", paths }];
     });
     this.#pages = [{ ...serverPage }, ...managers];
   }

@@ -1,5 +1,5 @@
-// Metrics from an address: of a /metrics page, which is read twice, or of a Prometheus, which is asked
-// for the few metrics that causes read, as they were at the start of an interval and as they are now.
+// Metrics from an address: of a /metrics page, or of a Prometheus, which is asked for the few metrics that
+// causes and charts read. The doctor takes two looks, the charts of the page one after the other.
 import type { Clock } from "../../environment/clock.ts";
 import { type Network, NetworkError } from "../../environment/network.ts";
 import type { Timers } from "../../environment/timers.ts";
@@ -7,16 +7,27 @@ import { Deadline } from "../../kube/client/deadline.ts";
 import { readBounded } from "../../kube/client/http-client-body.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import type { MetricsFacts } from "../evidence/metrics-facts.ts";
-import type { MetricSample } from "../evidence/prometheus-text.ts";
+import { type MetricSample, parsePrometheusText } from "../evidence/prometheus-text.ts";
 
-export interface MetricsUrlOptions {
+export interface MetricsAccess {
   readonly network: Pick<Network, "request">;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly signal: AbortSignal;
+}
+
+export interface MetricsUrlOptions extends MetricsAccess {
   readonly metrics: MetricsFacts;
   /** Between the two looks. */
   readonly forMs: number;
+}
+
+/** The samples of one process at one time. */
+export interface MetricsLook {
+  /** The address, or for a Prometheus the address with job and instance. */
+  readonly process: string;
+  readonly component?: string | undefined;
+  readonly samples: readonly MetricSample[];
 }
 
 /** The page of a large API server. */
@@ -32,8 +43,12 @@ const wantedMetrics = [
   "endpoint(_slice|_slice_mirroring)?_(work_duration|queue_latency)_(sum|count)",
   "rest_client_(rate_limiter|request)_duration_seconds_(sum|count)",
   "rest_client_request_latency_seconds_(sum|count)",
+  "rest_client_requests_total",
+  "lockstep_sync_noop_writes_total",
   "process_(start_time|cpu)_seconds(_total)?",
 ];
+
+const isSeen = new RegExp(`^(?:${wantedMetrics.join("|")})$`);
 
 const components = ["kube-controller-manager", "kube-apiserver", "kubelet", "kube-proxy", "etcd"];
 
@@ -43,12 +58,36 @@ export async function readMetricsUrl(
   url: string,
 ): Promise<string | undefined> {
   try {
-    await (/\/metrics(?:\?|$)/.test(url) ? readPage(options, url) : askPrometheus(options, url));
+    await (isMetricsPage(url) ? readPage(options, url) : askPrometheus(options, url));
     return undefined;
   } catch (error) {
-    options.signal.throwIfAborted();
-    if (!(error instanceof NetworkError) && !(error instanceof MetricsUrlError)) throw error;
-    return `${url}: ${error.message.replace(/\.$/, "")}.`;
+    return metricsProblem(options, url, error);
+  }
+}
+
+/** The address of a page, not of a Prometheus. */
+export function isMetricsPage(url: string): boolean {
+  return /\/metrics(?:\?|$)/.test(url);
+}
+
+/** Only errors of the exchange; others are mistakes of the program. */
+function metricsProblem({ signal }: MetricsAccess, url: string, error: unknown): string {
+  signal.throwIfAborted();
+  if (!(error instanceof NetworkError) && !(error instanceof MetricsUrlError)) throw error;
+  return `${url}: ${error.message.replace(/\.$/, "")}.`;
+}
+
+/** One look at a page or a Prometheus; a sentence when nothing could be read. */
+export async function lookAtMetrics(
+  access: MetricsAccess,
+  url: string,
+): Promise<readonly MetricsLook[] | string> {
+  try {
+    if (!isMetricsPage(url)) return await prometheusLooks(access, url, access.clock.wallMs());
+    const samples = parsePrometheusText(await get(access, url), (name) => isSeen.test(name));
+    return [{ process: url, samples }];
+  } catch (error) {
+    return metricsProblem(access, url, error);
   }
 }
 
@@ -72,17 +111,27 @@ async function askPrometheus(options: MetricsUrlOptions, url: string): Promise<v
   const nowMs = options.clock.wallMs();
   let found = 0;
   for (const atMs of [nowMs - options.forMs, nowMs]) {
-    const query = `{__name__=~"${wantedMetrics.join("|")}"}`;
-    const search = new URLSearchParams({ query, time: String(atMs / 1000) });
-    const answer = await get(options, `${url.replace(/\/+$/, "")}/api/v1/query?${search}`);
-    for (const [instance, samples] of samplesByInstance(answer)) {
-      const component = components.find((name) => instance.includes(name.replace(/^kube-/, "")));
-      const about = { component, process: `${url} ${instance}`, atMs };
-      options.metrics.addPage(samples, about);
+    for (const { samples, component, process } of await prometheusLooks(options, url, atMs)) {
+      options.metrics.addPage(samples, { component, process, atMs });
       found += samples.length;
     }
   }
   if (found === 0) throw new MetricsUrlError("this Prometheus has none of the metrics");
+}
+
+async function prometheusLooks(
+  access: MetricsAccess,
+  url: string,
+  atMs: number,
+): Promise<readonly MetricsLook[]> {
+  const query = `{__name__=~"${wantedMetrics.join("|")}"}`;
+  const search = new URLSearchParams({ query, time: String(atMs / 1000) });
+  const answer = await get(access, `${url.replace(/\/+$/, "")}/api/v1/query?${search}`);
+  return [...samplesByInstance(answer)].map(([instance, samples]) => ({
+    process: `${url} ${instance}`,
+    component: components.find((name) => instance.includes(name.replace(/^kube-/, ""))),
+    samples,
+  }));
 }
 
 /** By job and instance. */
@@ -119,7 +168,7 @@ function vectorIn(answer: string): readonly RawRecord[] {
   return result.filter(isRecord);
 }
 
-async function get(options: MetricsUrlOptions, url: string): Promise<string> {
+async function get(options: MetricsAccess, url: string): Promise<string> {
   const { network, timers, signal } = options;
   const deadline = new Deadline({ timers, deadlineMs, signal, what: "the metrics" });
   try {

@@ -109,7 +109,11 @@ function currentGraceMs({ settings }: Evidence): number {
   const flag = settings.flag("node-monitor-grace-period")?.value;
   const givenMs = flag === undefined ? undefined : parseGoDuration(flag);
   if (givenMs !== undefined) return givenMs;
-  const version = settings.version?.value;
+  return defaultGraceMs(settings.version?.value);
+}
+
+/** `--node-monitor-grace-period` without the flag. */
+export function defaultGraceMs(version: string | undefined): number {
   const isNew = version !== undefined && versionParts(version).minor >= longerGraceMinor;
   return isNew ? graceMs.since : graceMs.before;
 }

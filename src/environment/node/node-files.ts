@@ -162,7 +162,8 @@ async function unlessAbsent<Value, Absent>(
     try {
       return await act();
     } catch (error) {
-      if (errorCode(error) === "ENOENT") return absent;
+      // ESRCH: the process of a file below /proc ended while it was read.
+      if (["ENOENT", "ESRCH"].includes(errorCode(error) ?? "")) return absent;
       throw error;
     }
   });

@@ -31,10 +31,15 @@ const neutral = ["--series-1", "--series-2", "--series-3", "--series-4", "--seri
 /** Lines without a fixed meaning also differ in form, for eyes that do not tell the colours apart. */
 const dashes: readonly number[][] = [[], [6, 3], [2, 3], [9, 3, 2, 3], [4, 4]];
 
-function colourName({ side }: Series, index: number): string {
+function colourName({ side, hop }: Series, index: number): string {
   if (side === "lockstep") return "--blue";
-  return side === "stock" ? "--stock" : (neutral[index % neutral.length] ?? "--dim");
+  if (side === "stock") return "--stock";
+  // A hop has the same colour in every chart.
+  const place = hop === null ? index : colouredHops.indexOf(hop);
+  return neutral[place % neutral.length] ?? "--dim";
 }
+
+const colouredHops = ["published", "synced", "routed", "pod", "traffic"];
 
 function dashOf({ side }: Series, index: number): number[] {
   return side === null ? (dashes[index % dashes.length] ?? []) : [];

@@ -35,7 +35,7 @@ export function ClusterPanel({ clusters }: { readonly clusters: readonly Cluster
   return (
     <section className="panel" aria-label="Clusters">
       <h2>
-        Clusters <em>{counted(clusters.length, "cluster")}, freshness of their watches</em>
+        Clusters <em>{counted(clusters.length, "cluster")}</em>
       </h2>
       {clusters.length === 0 && (
         <p className="dim">No cluster is watched. Start lockstep serve with --context NAME.</p>
@@ -51,52 +51,72 @@ export function ClusterPanel({ clusters }: { readonly clusters: readonly Cluster
 
 function OneCluster({ cluster }: { readonly cluster: Cluster }) {
   const { name, state, roles, version, detail, doubts, watches, apiServers } = cluster;
+  const parts = [...(state === "watching" ? [] : [state]), ...roles, version ?? ""];
   return (
     <li data-cluster={name}>
       <p className="line-head">
         <HealthMark health={clusterHealth(cluster)} /> <strong>{name}</strong>
-        <span className="dim">
-          {" "}
-          {[state, ...roles, version ?? ""].filter((part) => part !== "").join(" · ")}
-        </span>
+        <span className="dim"> {parts.filter((part) => part !== "").join(" · ")}</span>
       </p>
       {detail !== null && <p className="label late">{detail}</p>}
-      <p className="chips">
-        {watches.map((watch) => (
-          <span
-            key={watch.resource}
-            className={`chip ${watch.state}`}
-            title={watch.detail ?? `${count(watch.objects)} objects`}
-          >
-            {watch.resource} {watch.state === "fresh" ? "✓" : watch.state}
-            {watch.state === "stale" && watch.aliveAt !== null && (
-              <>
-                {", last alive "}
-                <Ago at={watch.aliveAt} />
-              </>
-            )}
-          </span>
-        ))}
-      </p>
-      {apiServers.length > 0 && (
-        <p className="chips">
-          {apiServers.map((server) => (
-            <span
-              key={server.address}
-              className={`chip ${server.state}`}
-              title={server.detail ?? ""}
-            >
-              API server {server.address} {server.state === "up" ? "✓" : server.state}
+      <Watches watches={watches} />
+      {apiServers.map((server) => (
+        <p key={server.address} className="cluster-line">
+          {server.state === "up" ? (
+            <span className="dim">API server {shortAddress(server.address)}</span>
+          ) : (
+            <span className={`chip ${server.state}`} title={server.detail ?? ""}>
+              API server {shortAddress(server.address)} {server.state}
             </span>
-          ))}
+          )}
         </p>
-      )}
+      ))}
       {doubts.map((doubt) => (
         <p key={doubt} className="doubt">
           {doubt}
         </p>
       ))}
     </li>
+  );
+}
+
+function shortAddress(address: string): string {
+  return address.replace(/^https:\/\//, "").replace(/\/$/, "");
+}
+
+/** Those that are up to date are counted; each other one is named with its state. */
+function Watches({ watches }: Pick<Cluster, "watches">) {
+  if (watches.length === 0) return null;
+  const fresh = watches.filter(({ state }) => state === "fresh");
+  const others = watches.filter(({ state }) => state !== "fresh");
+  const names = fresh.map(({ resource, objects }) => `${resource}: ${counted(objects, "object")}`);
+  return (
+    <>
+      {fresh.length > 0 && (
+        <p className="cluster-line dim" title={names.join("\n")}>
+          {counted(fresh.length, "watch", "watches")} up to date
+        </p>
+      )}
+      {others.length > 0 && (
+        <p className="chips">
+          {others.map((watch) => (
+            <span
+              key={watch.resource}
+              className={`chip ${watch.state}`}
+              title={watch.detail ?? `${count(watch.objects)} objects`}
+            >
+              {watch.resource} {watch.state}
+              {watch.state === "stale" && watch.aliveAt !== null && (
+                <>
+                  {", last alive "}
+                  <Ago at={watch.aliveAt} />
+                </>
+              )}
+            </span>
+          ))}
+        </p>
+      )}
+    </>
   );
 }
 
@@ -110,7 +130,7 @@ export function ReplicaPanel({ replicas }: { readonly replicas: readonly Replica
   return (
     <section className="panel" aria-label="Proxy replicas">
       <h2>
-        Proxy replicas <em>{counted(replicas.length, "replica")}, last report</em>
+        Proxy replicas <em>{counted(replicas.length, "replica")}</em>
       </h2>
       {replicas.length === 0 && (
         <p className="dim">
@@ -118,7 +138,7 @@ export function ReplicaPanel({ replicas }: { readonly replicas: readonly Replica
           ingress-nginx replica.
         </p>
       )}
-      <ul className="plain">
+      <ul className="plain replicas">
         {replicas.map(({ name, kind, state, reportedAt, problem }) => (
           <li key={name} data-replica={name}>
             <p className="line-head">
@@ -126,9 +146,11 @@ export function ReplicaPanel({ replicas }: { readonly replicas: readonly Replica
               <span className="dim">
                 {" "}
                 {[
-                  kind === "stock" ? "model" : kind,
+                  kind === "stock" ? "model" : name.startsWith(kind) ? "" : kind,
                   ...(state === "connected" ? [] : [state]),
-                ].join(" · ")}
+                ]
+                  .filter((part) => part !== "")
+                  .join(" · ")}
                 {reportedAt !== null && (
                   <>
                     {" · "}

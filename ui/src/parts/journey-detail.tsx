@@ -5,11 +5,10 @@ import { absolute, age, count, duration } from "../format.ts";
 import {
   isInFlight,
   journeyPath,
-  type KindOf,
   lagText,
   type Part,
   partOf,
-  slowMs,
+  type Reading,
 } from "../journey-path.ts";
 import { lagPercent, originPercent } from "../log-axis.ts";
 import { serviceHref } from "../route.ts";
@@ -35,8 +34,8 @@ const before: Readonly<Record<Part, readonly Part[]>> = {
   traffic: ["lockstep", "proxy"],
 };
 
-function lanesOf(journey: Journey, kindOf: KindOf, now: number): readonly Lane[] {
-  const parts = journey.hops.map((hop) => ({ hop, part: partOf(hop, kindOf) }));
+function lanesOf(journey: Journey, reading: Reading, now: number): readonly Lane[] {
+  const parts = journey.hops.map((hop) => ({ hop, part: partOf(hop, reading) }));
   const endOf = (part: Part): number | undefined => {
     const lags = parts.filter((one) => one.part === part).flatMap(({ hop }) => hop.lagMs ?? []);
     return lags.length === 0 ? undefined : Math.min(...lags);
@@ -60,14 +59,14 @@ const stateText: Readonly<Record<Hop["state"], string>> = {
 
 export function JourneyDetail({
   journey,
-  kindOf,
+  reading,
   now,
 }: {
   readonly journey: Journey;
-  readonly kindOf: KindOf;
+  readonly reading: Reading;
   readonly now: number;
 }) {
-  const { level, label } = journeyPath(journey, kindOf, now);
+  const { level, label } = journeyPath(journey, reading, now);
   const verb = journey.direction === "join" ? "was added" : "was removed";
   return (
     <section className="panel detail" aria-label="One change">
@@ -101,12 +100,13 @@ export function JourneyDetail({
           </tr>
         </thead>
         <tbody>
-          {lanesOf(journey, kindOf, now).map((lane) => (
+          {lanesOf(journey, reading, now).map((lane) => (
             <LaneRow
               key={`${lane.hop.hop} ${lane.hop.witness}`}
               lane={lane}
               journey={journey}
-              isModel={lane.part === "proxy" && kindOf(lane.hop.witness) === "stock"}
+              slowMs={reading.slowMs}
+              isModel={lane.part === "proxy" && reading.kindOf(lane.hop.witness) === "stock"}
             />
           ))}
         </tbody>
@@ -167,10 +167,12 @@ function Facts({ journey, now }: { readonly journey: Journey; readonly now: numb
 function LaneRow({
   lane,
   journey,
+  slowMs,
   isModel,
 }: {
   readonly lane: Lane;
   readonly journey: Journey;
+  readonly slowMs: number;
   readonly isModel: boolean;
 }) {
   const { hop, part, fromMs, toMs } = lane;

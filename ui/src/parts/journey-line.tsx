@@ -1,7 +1,7 @@
 // One change as a line on the logarithmic time axis. Positions are percents, so the drawing follows the
 // width of its cell. The same picture is in the list, in the detail and in a recording.
 import type { Journey } from "../../../src/server/api.ts";
-import { journeyPath, type KindOf, type Part, type PathPoint, pathText } from "../journey-path.ts";
+import { journeyPath, type Part, type PathPoint, pathText, type Reading } from "../journey-path.ts";
 import { lagPercent, originPercent, ticks } from "../log-axis.ts";
 
 const height = 26;
@@ -11,15 +11,15 @@ const laneGap = 5;
 
 export function JourneyLine({
   journey,
-  kindOf,
+  reading,
   now,
 }: {
   readonly journey: Journey;
-  readonly kindOf: KindOf;
+  readonly reading: Reading;
   readonly now: number;
 }) {
-  const { points, segments } = journeyPath(journey, kindOf, now);
-  const text = pathText(journey, kindOf, now);
+  const { points, segments } = journeyPath(journey, reading, now);
+  const text = pathText(journey, reading, now);
   return (
     <svg className="line" height={height} role="img" aria-label={text}>
       <title>{text}</title>
@@ -115,8 +115,8 @@ export function AxisHead() {
 const legend: readonly (readonly [Part | "waiting", string])[] = [
   ["pod", "pod changed"],
   ["lockstep", "Lockstep replicas"],
-  ["published", "published: in EndpointSlices"],
-  ["synced", "copied to the access cluster"],
+  ["published", "EndpointSlices"],
+  ["synced", "copies in the access cluster"],
   ["proxy", "stock replicas (model of ingress-nginx)"],
   ["traffic", "requests"],
   ["waiting", "still waiting"],
@@ -175,12 +175,12 @@ function LegendMark({ part }: { readonly part: Part | "waiting" }) {
 /** The parts that these journeys have. */
 export function partsOf(
   journeys: readonly Journey[],
-  kindOf: KindOf,
+  reading: Reading,
   now: number,
 ): ReadonlySet<string> {
   const parts = new Set<string>(["pod"]);
   for (const journey of journeys) {
-    const { points, segments } = journeyPath(journey, kindOf, now);
+    const { points, segments } = journeyPath(journey, reading, now);
     for (const { part } of points) parts.add(part);
     if (segments.some(({ isWaiting }) => isWaiting)) parts.add("waiting");
   }

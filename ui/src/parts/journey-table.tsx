@@ -3,14 +3,14 @@
 import { useRef, useState } from "react";
 import type { Journey } from "../../../src/server/api.ts";
 import { absolute, ago, counted } from "../format.ts";
-import { journeyPath, type KindOf } from "../journey-path.ts";
+import { journeyPath, type Reading } from "../journey-path.ts";
 import { routeHref, serviceHref } from "../route.ts";
 import { AxisHead, JourneyLine, Legend, partsOf } from "./journey-line.tsx";
 
 interface JourneyTableProps {
   /** Newest first. */
   readonly journeys: readonly Journey[];
-  readonly kindOf: KindOf;
+  readonly reading: Reading;
   readonly hasStock: boolean;
   readonly now: number;
   readonly caption: string;
@@ -45,7 +45,7 @@ function useSteady(journeys: readonly Journey[]): {
 }
 
 export function JourneyTable(props: JourneyTableProps) {
-  const { kindOf, now, caption, selected, hasStock, hrefOf = journeyHref } = props;
+  const { reading, now, caption, selected, hasStock, hrefOf = journeyHref } = props;
   const { shown, hidden, hold, release } = useSteady(props.journeys);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: it only notices where the reader is.
@@ -88,7 +88,7 @@ export function JourneyTable(props: JourneyTableProps) {
             <Row
               key={journey.id}
               journey={journey}
-              kindOf={kindOf}
+              reading={reading}
               now={now}
               href={hrefOf(journey)}
               isSelected={journey.id === selected}
@@ -96,25 +96,25 @@ export function JourneyTable(props: JourneyTableProps) {
           ))}
         </tbody>
       </table>
-      <Legend parts={partsOf(shown, kindOf, now)} hasStock={hasStock} />
+      <Legend parts={partsOf(shown, reading, now)} hasStock={hasStock} />
     </div>
   );
 }
 
 function Row({
   journey,
-  kindOf,
+  reading,
   now,
   href,
   isSelected,
 }: {
   readonly journey: Journey;
-  readonly kindOf: KindOf;
+  readonly reading: Reading;
   readonly now: number;
   readonly href: string;
   readonly isSelected: boolean;
 }) {
-  const { label, level } = journeyPath(journey, kindOf, now);
+  const { label, level } = journeyPath(journey, reading, now);
   const isJoin = journey.direction === "join";
   return (
     <tr className={isSelected ? "selected" : ""} data-journey={journey.id}>
@@ -133,7 +133,7 @@ function Row({
       </td>
       <td className="dim wide-only">{journey.cause ?? "unknown"}</td>
       <td className="line-cell">
-        <JourneyLine journey={journey} kindOf={kindOf} now={now} />
+        <JourneyLine journey={journey} reading={reading} now={now} />
       </td>
       <td className={`label ${level}`}>
         {level !== "fine" && <span aria-hidden="true">{level === "stuck" ? "■ " : "▲ "}</span>}

@@ -1,15 +1,20 @@
 // Lag by hop of the last hour, for removals or additions: figures, and a small chart of each.
-import type { LagRow, Series } from "../../../src/server/api.ts";
+import type { LagRow, Series, State } from "../../../src/server/api.ts";
 import { age, count, duration } from "../format.ts";
-import { slowMs } from "../journey-path.ts";
 import { Spark } from "./spark.tsx";
 import { WideTable } from "./wide-table.tsx";
 
 const kindText: Readonly<Record<string, string>> = { stock: "stock (model)", lockstep: "Lockstep" };
 
+const hopText: Readonly<Record<Exclude<LagRow["hop"], "routed">, string>> = {
+  pod: "pod watch",
+  published: "EndpointSlices",
+  synced: "copies",
+  traffic: "requests",
+};
+
 function rowText({ hop, kind }: LagRow): string {
-  if (hop === "traffic") return "requests";
-  return hop === "routed" ? (kindText[kind] ?? (kind || "proxies")) : hop;
+  return hop === "routed" ? (kindText[kind] ?? (kind || "proxies")) : hopText[hop];
 }
 
 const hopTitles: Readonly<Record<LagRow["hop"], string>> = {
@@ -33,11 +38,11 @@ function seriesOf(row: LagRow, series: readonly Series[]): Series | undefined {
 }
 
 export function LagTable({
-  lags,
+  state: { lags, slowMs },
   direction,
   series,
 }: {
-  readonly lags: readonly LagRow[];
+  readonly state: State;
   readonly direction: LagRow["direction"];
   readonly series: readonly Series[];
 }) {
@@ -52,7 +57,7 @@ export function LagTable({
         <p className="dim">No {direction === "leave" ? "removal" : "addition"} in the last hour.</p>
       ) : (
         <WideTable label={`Table: ${name}`}>
-          <table className="figures">
+          <table className="figures lag-figures">
             <caption className="hidden">{name} by hop, of the last hour</caption>
             <thead>
               <tr>
@@ -64,12 +69,19 @@ export function LagTable({
                   oldest waiting
                 </th>
                 <th scope="col">changes</th>
-                <th scope="col">trend</th>
+                <th scope="col" className="trend">
+                  trend
+                </th>
               </tr>
             </thead>
             <tbody>
               {rows.map((row) => (
-                <Row key={`${row.hop} ${row.kind}`} row={row} series={seriesOf(row, series)} />
+                <Row
+                  key={`${row.hop} ${row.kind}`}
+                  row={row}
+                  series={seriesOf(row, series)}
+                  slowMs={slowMs}
+                />
               ))}
             </tbody>
           </table>
@@ -79,7 +91,15 @@ export function LagTable({
   );
 }
 
-function Row({ row, series }: { readonly row: LagRow; readonly series: Series | undefined }) {
+function Row({
+  row,
+  series,
+  slowMs,
+}: {
+  readonly row: LagRow;
+  readonly series: Series | undefined;
+  readonly slowMs: number;
+}) {
   const isLate = (ms: number | null) => ms !== null && row.hop !== "traffic" && ms >= slowMs;
   const tone = (ms: number | null) => (isLate(ms) ? "late" : "");
   const lineTone = row.kind === "lockstep" ? "lockstep" : isLate(row.p50Ms) ? "late" : "stock";

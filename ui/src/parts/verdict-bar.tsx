@@ -1,10 +1,12 @@
-// The verdict: one sentence, how sure it is, since when, and the fix to copy. A screen reader says a new
-// verdict, not every new figure of it.
+// The verdict: which hop is late, the path with a clock on every hop, and three answers: since when, why,
+// and what to do. A screen reader says a new verdict, not every new figure of it.
 import { useEffect, useState } from "react";
-import type { Finding, Verdict } from "../../../src/server/api.ts";
+import type { Finding, State, Verdict } from "../../../src/server/api.ts";
+import { absolute, clockTime } from "../format.ts";
 import { routeHref } from "../route.ts";
 import { CopyBox } from "./copy-button.tsx";
-import { Since } from "./time.tsx";
+import { HopPath } from "./hop-path.tsx";
+import { Ago } from "./time.tsx";
 
 const words: Readonly<Record<Verdict["level"], string>> = {
   ok: "● In step",
@@ -13,51 +15,83 @@ const words: Readonly<Record<Verdict["level"], string>> = {
   unknown: "? Not known",
 };
 
-export function VerdictBar({
-  verdict,
-  finding,
-  lateSince,
-}: {
-  readonly verdict: Verdict;
+interface VerdictProps {
+  readonly state: State;
   /** The one that explains it. */
   readonly finding: Finding | undefined;
   /** The start of the oldest change that waits for too long. */
   readonly lateSince: number | undefined;
-}) {
+}
+
+export function VerdictBar({ state, finding, lateSince }: VerdictProps) {
+  const { verdict } = state;
+  const isBad = verdict.level === "late" || verdict.level === "lost";
   return (
     <section className={`panel verdict verdict-${verdict.level}`} aria-label="Verdict">
       <p className="verdict-text">
-        <span className={`badge ${verdict.level}`}>{words[verdict.level]}</span> {verdict.text}
+        <span className={`badge ${verdict.level}`}>{words[verdict.level]}</span>{" "}
+        <span>{verdict.headline}</span>
       </p>
-      {(verdict.confidence !== null || finding !== undefined || lateSince !== undefined) && (
-        <p className="dim verdict-facts">
-          {lateSince !== undefined && (
-            <span>
-              <Since at={lateSince} word="late since" />
-            </span>
-          )}
-          {verdict.confidence !== null && <span>{verdict.confidence}</span>}
-          {finding !== undefined && (
-            <span>
-              <Since at={finding.since} word="cause found" />
-            </span>
-          )}
-          <a href={routeHref(["doctor"], ruleQuery(verdict.rule))}>evidence and fix →</a>
-        </p>
-      )}
-      {finding !== undefined && (
-        <CopyBox
-          text={finding.fix.change}
-          note={`# fix, in ${finding.fix.component}${finding.fix.effect === null ? "" : `: ${finding.fix.effect}`}`}
-        />
-      )}
+      <HopPath state={state} />
+      {isBad && <Answers state={state} finding={finding} lateSince={lateSince} />}
       <Announced verdict={verdict} />
     </section>
   );
 }
 
-function ruleQuery(rule: string | null): URLSearchParams {
-  return new URLSearchParams(rule === null ? [] : [["rule", rule]]);
+function Answers({ state, finding, lateSince }: VerdictProps) {
+  const { verdict, can } = state;
+  const query = new URLSearchParams(verdict.rule === null ? [] : [["rule", verdict.rule]]);
+  const doctor = routeHref(["doctor"], query);
+  return (
+    <dl className="answers">
+      <div>
+        <dt>Since</dt>
+        <dd>
+          {lateSince === undefined ? (
+            <span>the last 2 minutes</span>
+          ) : (
+            <>
+              <span title={absolute(lateSince)}>{clockTime(lateSince)}</span>{" "}
+              <span className="dim">
+                <Ago at={lateSince} />
+              </span>
+            </>
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>Why</dt>
+        <dd>
+          {verdict.cause ?? "Not known yet."}{" "}
+          {verdict.confidence !== null && <span className="dim">{verdict.confidence}. </span>}
+          {can.doctor && (
+            <a href={doctor}>{verdict.cause === null ? "Ask the doctor →" : "Evidence →"}</a>
+          )}
+        </dd>
+      </div>
+      <div>
+        <dt>What to do</dt>
+        <dd>
+          {finding === undefined ? (
+            <span className="dim">
+              {can.doctor
+                ? "Start an examination in the view Doctor. It only reads, for half a minute."
+                : "Examine the cluster: lockstep doctor --context NAME."}
+            </span>
+          ) : (
+            <>
+              <CopyBox text={finding.fix.change} />
+              <span className="dim">
+                in {finding.fix.component}
+                {finding.fix.effect !== null && `: ${finding.fix.effect}`}
+              </span>
+            </>
+          )}
+        </dd>
+      </div>
+    </dl>
+  );
 }
 
 function Announced({ verdict }: { readonly verdict: Verdict }) {

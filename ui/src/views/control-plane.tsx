@@ -3,9 +3,9 @@
 import { useState } from "react";
 import type { Series, State } from "../../../src/server/api.ts";
 import { clockTime, counted } from "../format.ts";
-import { journeyPath, kindsOf, type PathSegment, pathText } from "../journey-path.ts";
+import { journeyPath, type PathSegment, pathText, readingOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
-import { Chart, gutterPx, isOfLags, rightPx } from "../parts/chart.tsx";
+import { Chart, gutterPx, rightPx } from "../parts/chart.tsx";
 import { journeyHref } from "../parts/journey-table.tsx";
 import { Notice, Waiting } from "../parts/notice.tsx";
 import { useSeries } from "../series.ts";
@@ -59,13 +59,11 @@ export function ControlPlaneView({
         </h2>
         <div className="aligned-charts">
           <JourneyStrip known={known} state={state} from={from} to={now} />
-          {[...charts.filter(showsLags), ...charts.filter((one) => !showsLags(one))].map(
-            ({ id, title, series }) => (
-              <div key={id} data-chart={id}>
-                <Chart title={title} series={series} from={from} to={now} group="control-plane" />
-              </div>
-            ),
-          )}
+          {ordered(charts).map(({ id, title, series }) => (
+            <div key={id} data-chart={id}>
+              <Chart title={title} series={series} from={from} to={now} group="control-plane" />
+            </div>
+          ))}
         </div>
       </section>
       {answer.series.length === 0 && (
@@ -93,9 +91,23 @@ interface ChartOfSeries {
   readonly series: readonly Series[];
 }
 
-/** They come first, below the changes that they measure. */
-function showsLags({ series }: ChartOfSeries): boolean {
-  return isOfLags(series);
+/** Below the changes first the effect, then the likeliest causes; the rest as it comes. */
+const firstCharts = [
+  /^in flight/,
+  /queue/,
+  /waits/,
+  /requests of/,
+  /throttl/,
+  /^requests /,
+  /^lag/,
+];
+
+function ordered(charts: readonly ChartOfSeries[]): readonly ChartOfSeries[] {
+  const placeOf = ({ id }: ChartOfSeries) => {
+    const place = firstCharts.findIndex((form) => form.test(id));
+    return place === -1 ? firstCharts.length : place;
+  };
+  return [...charts].sort((a, b) => placeOf(a) - placeOf(b));
 }
 
 const directions = { leave: " of removals", join: " of additions" };
@@ -111,8 +123,24 @@ export function chartsOf(series: readonly Series[]): readonly ChartOfSeries[] {
     const [first] = own;
     const direction = first?.direction ?? undefined;
     const shared = `${first?.chart ?? id}${direction === undefined ? "" : directions[direction]}`;
-    const title = own.length === 1 && first !== undefined ? first.title : shared;
-    return { id, title: heading(title), series: own };
+    if (own.length === 1 && first !== undefined)
+      return { id, title: heading(first.title), series: own };
+    return { id, title: heading(shared), series: withShortTitles(own) };
+  });
+}
+
+/** Words that all titles begin or end with are those of the chart. */
+function withShortTitles(series: readonly Series[]): readonly Series[] {
+  const words = series.map(({ title }) => title.split(" "));
+  const [shortest = 0] = words.map(({ length }) => length).sort((a, b) => a - b);
+  const isShared = (place: number) => new Set(words.map((one) => one.at(place))).size === 1;
+  let last = 0;
+  while (last < shortest - 1 && isShared(-1 - last)) last += 1;
+  let first = 0;
+  while (first < shortest - 1 - last && isShared(first)) first += 1;
+  return series.map((one, place) => {
+    const own = words[place]?.slice(first, (words[place]?.length ?? 0) - last) ?? [];
+    return { ...one, title: own.join(" ").replace(/,$/, "") };
   });
 }
 
@@ -133,11 +161,11 @@ function JourneyStrip({
   readonly from: number;
   readonly to: number;
 }) {
-  const kindOf = kindsOf(state.replicas);
+  const reading = readingOf(state);
   const percent = (at: number) => Math.max(0, Math.min(100, ((at - from) / (to - from)) * 100));
   const visible = known.journeys
     .map((journey) => {
-      const { segments } = journeyPath(journey, kindOf, to);
+      const { segments } = journeyPath(journey, reading, to);
       return { journey, segments, endAt: journey.originMs + (segments.at(-1)?.toMs ?? 0) };
     })
     .filter(({ journey, endAt }) => endAt >= from && journey.originMs <= to);
@@ -161,7 +189,7 @@ function JourneyStrip({
               href={journeyHref(journey)}
               aria-label={`${journey.service} ${journey.address}`}
             >
-              <title>{`${journey.service} ${journey.address}: ${pathText(journey, kindOf, to)}`}</title>
+              <title>{`${journey.service} ${journey.address}: ${pathText(journey, reading, to)}`}</title>
               {segments.map((segment) => (
                 <Bar
                   key={`${segment.part} ${segment.isWaiting}`}

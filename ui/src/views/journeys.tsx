@@ -11,7 +11,7 @@ import {
   matches,
   queryOf,
 } from "../journey-filter.ts";
-import { kindsOf } from "../journey-path.ts";
+import { readingOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { JourneyDetail } from "../parts/journey-detail.tsx";
@@ -37,7 +37,7 @@ export function JourneysView({
   const filter = filterOf(route.query);
   const query = queryOf(filter);
   const [, id] = route.path;
-  const kindOf = kindsOf(state.replicas);
+  const reading = readingOf(state);
   const { journeys, next, error, isLoading, reload, more } = useList(known, filter, now);
   return (
     <div className="stack">
@@ -58,7 +58,7 @@ export function JourneysView({
         {journeys.length > 0 && (
           <JourneyTable
             journeys={journeys}
-            kindOf={kindOf}
+            reading={reading}
             hasStock={state.replicas.some(({ kind }) => kind === "stock")}
             now={now}
             caption="Changes, newest first"
@@ -159,7 +159,7 @@ function Chosen({
   const { value, error, reload } = useAnswer<Journeys>(asked);
   const journey = live ?? value?.journeys.find((one) => one.id === id);
   if (journey !== undefined) {
-    return <JourneyDetail journey={journey} kindOf={kindsOf(state.replicas)} now={now} />;
+    return <JourneyDetail journey={journey} reading={readingOf(state)} now={now} />;
   }
   if (value === undefined) return <Waiting what="this change" error={error} onRetry={reload} />;
   return (

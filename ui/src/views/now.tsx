@@ -3,7 +3,7 @@
 import type { Doctor, Journey, State, Story } from "../../../src/server/api.ts";
 import { useAnswer } from "../api.ts";
 import { age, clockTime, count, counted } from "../format.ts";
-import { isInFlight, kindsOf, slowMs } from "../journey-path.ts";
+import { isInFlight, readingOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 import { ClusterPanel, ReplicaPanel } from "../parts/cluster-list.tsx";
 import { JourneyTable } from "../parts/journey-table.tsx";
@@ -28,22 +28,19 @@ export function NowView({ known, state }: { readonly known: Known; readonly stat
   const { answer } = useSeries();
   const series = answer?.series ?? [];
   const finding = doctor?.findings.find(({ rule }) => rule === state.verdict.rule);
+  const others = doctor?.findings.filter((one) => one !== finding) ?? [];
   return (
     <div className="now">
-      <VerdictBar
-        verdict={state.verdict}
-        finding={finding}
-        lateSince={lateSince(known.journeys, state)}
-      />
+      <VerdictBar state={state} finding={finding} lateSince={lateSince(known.journeys, state)} />
       {state.story !== null && <StoryStrip story={state.story} />}
       <div className="now-main">
         <ChangesPanel known={known} state={state} />
-        <LagTable lags={state.lags} direction="leave" series={series} />
-        <LagTable lags={state.lags} direction="join" series={series} />
+        <LagTable state={state} direction="leave" series={series} />
+        <LagTable state={state} direction="join" series={series} />
       </div>
       <div className="now-side">
         <RequestsPanel state={state} />
-        <FindingsPanel state={state} doctor={doctor} />
+        <FindingsPanel state={state} findings={others} />
         <ClusterPanel clusters={state.clusters} />
         <ReplicaPanel replicas={state.replicas} />
       </div>
@@ -52,7 +49,10 @@ export function NowView({ known, state }: { readonly known: Known; readonly stat
 }
 
 /** A change is late from its start; it counts once it has waited for long enough. */
-function lateSince(journeys: readonly Journey[], { verdict, at }: State): number | undefined {
+function lateSince(
+  journeys: readonly Journey[],
+  { verdict, at, slowMs }: State,
+): number | undefined {
   if (verdict.level !== "late" && verdict.level !== "lost") return undefined;
   return journeys.findLast((one) => isInFlight(one) && at - one.originMs >= slowMs)?.originMs;
 }
@@ -91,7 +91,7 @@ function ChangesPanel({ known, state }: { readonly known: Known; readonly state:
       ) : (
         <JourneyTable
           journeys={rows}
-          kindOf={kindsOf(state.replicas)}
+          reading={readingOf(state)}
           hasStock={state.replicas.some(({ kind }) => kind === "stock")}
           now={now}
           caption="Changes in flight and the newest that are over"
@@ -116,18 +116,20 @@ function RequestsPanel({ state }: { readonly state: State }) {
   );
 }
 
+/** Those that the verdict does not name. */
 function FindingsPanel({
   state,
-  doctor,
+  findings,
 }: {
   readonly state: State;
-  readonly doctor: Doctor | undefined;
+  readonly findings: Doctor["findings"];
 }) {
-  const findings = doctor?.findings ?? [];
+  if (findings.length === 0 && state.verdict.rule !== null) return null;
   return (
     <section className="panel" aria-label="Findings">
       <h2>
-        Findings <em>{counted(state.findings, "finding")}</em>
+        {state.verdict.rule === null ? "Findings" : "Other findings"}{" "}
+        <em>{counted(findings.length, "finding")}</em>
         <span className="spring" />
         {state.can.doctor && <a href={routeHref(["doctor"])}>doctor →</a>}
       </h2>
@@ -158,13 +160,17 @@ const lastAct = 4;
 
 function StoryStrip({ story }: { readonly story: Story }) {
   const { act, title, step, seconds, isSimulated, checks } = story;
+  const isOver = act > lastAct;
   return (
     <section className="panel story" aria-label="The demonstration">
       <p>
+        <span className="acts" aria-hidden="true">
+          {[1, 2, 3, 4].map((one) => (
+            <i key={one} className={one < act ? "done" : one === act ? "on" : ""} />
+          ))}
+        </span>
         <strong>
-          {act > lastAct
-            ? `The demonstration is over. ${title}.`
-            : `Act ${act} of ${lastAct}: ${title}`}
+          {isOver ? `The demonstration is over. ${title}.` : `Act ${act} of ${lastAct}: ${title}`}
         </strong>
         {seconds !== null && (
           <span className="dim">
@@ -173,13 +179,14 @@ function StoryStrip({ story }: { readonly story: Story }) {
             {isSimulated && " of simulated time"}
           </span>
         )}
-        <span className="story-step"> {step}</span>
+        <span className="story-step dim"> {step}</span>
       </p>
       {checks.length > 0 && (
         <ul className="checks">
           {checks.map(({ text, goal, holds }) => (
             <li key={text} className={holds ? "" : "label late"}>
-              {holds ? "✓" : "✗"} {text} <span className="dim">(goal: {goal})</span>
+              <span className={holds ? "check-ok" : ""}>{holds ? "✓" : "✗"}</span> {text}{" "}
+              <span className="dim">(goal: {goal})</span>
             </li>
           ))}
         </ul>

@@ -4,7 +4,7 @@ import { useEffect, useState } from "react";
 import type { Recording } from "../../../src/server/api.ts";
 import { type ApiError, postFile } from "../api.ts";
 import { absolute, clockTime, counted, duration } from "../format.ts";
-import { isInFlight, journeyAt, kindsOf } from "../journey-path.ts";
+import { isInFlight, journeyAt, readingOf } from "../journey-path.ts";
 import { JourneyDetail } from "../parts/journey-detail.tsx";
 import { JourneyTable } from "../parts/journey-table.tsx";
 import { Notice } from "../parts/notice.tsx";
@@ -74,7 +74,7 @@ function Scrubber({
   }, [isPlaying, lengthMs]);
   const shownAt = Math.min(at, to);
   if (isPlaying && at >= to) setPlaying(false);
-  const kindOf = kindsOf([]);
+  const reading = readingOf({});
   const then = journeys.flatMap((journey) => journeyAt(journey, shownAt) ?? []);
   const inFlight = then.filter(isInFlight);
   const rows = [...then].sort(newestFirst).slice(0, rowsMax);
@@ -125,7 +125,7 @@ function Scrubber({
           </p>
         ))}
       </section>
-      {chosen !== undefined && <JourneyDetail journey={chosen} kindOf={kindOf} now={shownAt} />}
+      {chosen !== undefined && <JourneyDetail journey={chosen} reading={reading} now={shownAt} />}
       <section className="panel" aria-label="Changes of the recording">
         {rows.length === 0 ? (
           <Notice kind="empty" title="No change until this time">
@@ -134,9 +134,9 @@ function Scrubber({
         ) : (
           <JourneyTable
             journeys={rows}
-            kindOf={kindOf}
+            reading={reading}
             hasStock={journeys.some(({ hops }) =>
-              hops.some(({ witness }) => kindOf(witness) === "stock"),
+              hops.some(({ witness }) => reading.kindOf(witness) === "stock"),
             )}
             now={shownAt}
             caption="Changes of the recording at the chosen time"

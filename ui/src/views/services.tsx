@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { Services, State, TruthTable } from "../../../src/server/api.ts";
 import { useAnswer } from "../api.ts";
 import { absolute, age, count, counted } from "../format.ts";
-import { kindsOf } from "../journey-path.ts";
+import { readingOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 import { JourneyTable, journeyHref } from "../parts/journey-table.tsx";
 import { Notice, Waiting } from "../parts/notice.tsx";
@@ -164,7 +164,7 @@ function OneService({
         ) : (
           <JourneyTable
             journeys={journeys}
-            kindOf={kindsOf(state.replicas)}
+            reading={readingOf(state)}
             hasStock={state.replicas.some(({ kind }) => kind === "stock")}
             now={now}
             caption={`Changes of ${service}`}

@@ -13,8 +13,15 @@ export interface ServeFlags extends SourceFlags {
   readonly listen: ListenAddress;
   readonly hostName: readonly string[];
   readonly tokenFile?: string;
+  readonly metrics: readonly ClusterMetricsUrl[];
   readonly replay?: string;
   readonly speed?: number | "max";
+}
+
+/** Of the first watched cluster unless it names one. */
+export interface ClusterMetricsUrl {
+  readonly cluster: string | undefined;
+  readonly url: string;
 }
 
 export interface ListenAddress {
@@ -40,8 +47,10 @@ tunnel or a proxy with TLS. Names other than IP addresses and localhost need --h
 
 The API of the page is at /api/v1; /api/v1/openapi.json describes it. docs/page.md has the rest.
 
-Required permissions: as lockstep watch. The doctor needs more (deploy/rbac/doctor.yaml); it reads
-only when a person starts it.
+Required permissions: as lockstep watch. The charts of the control plane read each 10 s the metrics of
+kube-controller-manager through its pods (pods/proxy), the Leases of nodes and its leader lock; where
+the permission is missing the page names it. --metrics gives an address instead, for managed clusters.
+The doctor needs more (deploy/rbac/doctor.yaml); it reads only when a person starts it.
 
 Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 error.
 
@@ -49,12 +58,19 @@ Examples:
   lockstep serve
   lockstep serve --context shop-1 --context shop-2 --access-context edge
   lockstep serve --proxy lockstep=http://10.0.0.5:10260 --history
+  lockstep serve --metrics http://prometheus:9090
   lockstep serve --listen 0.0.0.0:7070 --token-file token.txt --host-name lockstep.example
   lockstep serve --replay incident.jsonl`;
 
 export function serveCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const command = new Command("serve").optionsGroup("Which clusters and services:");
   addSourceFlags(addContextFlags(command))
+    .option(
+      "--metrics <url>",
+      "metrics for the control plane charts: a /metrics page or a Prometheus, CLUSTER=URL for one of several clusters; repeatable",
+      metricsUrls,
+      [],
+    )
     .optionsGroup("Page:")
     .option(
       "--listen <host:port>",
@@ -88,6 +104,18 @@ export function serveCommand(context: CommandContext, done: (code: ExitCode) => 
       if (flags.speed !== undefined) throw new UsageError("--speed needs --replay.");
       done(await runServe(context, flags, sourceSettings(context.environment, flags)));
     });
+}
+
+/** `http://127.0.0.1:10252/metrics`, `shop-1=http://prometheus:9090`. */
+function metricsUrls(
+  text: string,
+  before: readonly ClusterMetricsUrl[],
+): readonly ClusterMetricsUrl[] {
+  const [, cluster, url] = /^(?:([^=/]+)=)?(https?:\/\/\S+)$/.exec(text) ?? [];
+  if (url === undefined || !URL.canParse(url)) {
+    return refuse("It must be an http address, or CLUSTER=ADDRESS.");
+  }
+  return [...before, { cluster, url }];
 }
 
 /** `127.0.0.1:7070`, `[::1]:0`, or a port alone. */

@@ -7,12 +7,13 @@ import { parseJson } from "../../../kube/client/client.ts";
 import { isRecord } from "../../../kube/kinds/fields.ts";
 import { type ObservedCluster, Observer } from "../../../observe/observer.ts";
 import type { Replica } from "../../../server/api.ts";
+import { ControlPlaneWatch } from "../../../server/control-plane-watch.ts";
 import { LivePageDoctor } from "../../../server/page-doctor.ts";
 import type { PageSource } from "../../../server/page-source.ts";
 import { replicaDecision } from "../../../server/replica-decision.ts";
 import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { wallAt } from "../../../timeline/journey-record.ts";
-import { aborted, type CommandContext, type ExitCode } from "../../command.ts";
+import { aborted, type CommandContext, type ExitCode, UsageError } from "../../command.ts";
 import { asUsage } from "../../flags.ts";
 import { errorsOnly } from "../../quiet-log.ts";
 import { type WatchedClusters, watchedClusters } from "../../watched-clusters.ts";
@@ -77,6 +78,7 @@ class Serving {
   readonly #proxies: AskedProxies;
   readonly #logs: FollowedLogs;
   readonly #doctor: LivePageDoctor;
+  readonly #controlPlanes: readonly ControlPlaneWatch[];
   /** Of Kubernetes, by cluster. */
   readonly #versions = new Map<string, string>();
   #page: StartedPage | undefined;
@@ -116,6 +118,22 @@ class Serving {
       journeys: (cluster) => this.#journeysOf(cluster),
       onChange: () => this.#page?.server.notify("doctor"),
     });
+    this.#controlPlanes = clusters.clusters.map((one) => this.#watchControlPlane(one));
+  }
+
+  #watchControlPlane({ cluster, client }: ObservedCluster): ControlPlaneWatch {
+    const { environment, flags, clusters } = this.#parts;
+    const names = new Set(clusters.clusters.map((one) => one.cluster));
+    const metricsUrls = flags.metrics.flatMap(({ cluster: of, url }) => {
+      const isOwn = of === undefined ? clusters.clusters[0]?.cluster === cluster : of === cluster;
+      return isOwn ? [url] : [];
+    });
+    const unknown = flags.metrics.find(({ cluster: of }) => of !== undefined && !names.has(of));
+    if (unknown !== undefined) {
+      throw new UsageError(`--metrics names the cluster ${unknown.cluster}, which is not watched.`);
+    }
+    const version = () => this.#versions.get(cluster);
+    return new ControlPlaneWatch({ ...environment, cluster, client, version, metricsUrls });
   }
 
   /** Resolves when it is stopped. */
@@ -141,6 +159,7 @@ class Serving {
     this.#observer.start();
     this.#proxies.start();
     this.#logs.start();
+    for (const one of this.#controlPlanes) one.start();
     await Promise.all([aborted(stop), ...clusters.clusters.map((one) => this.#readVersion(one))]);
   }
 
@@ -148,6 +167,7 @@ class Serving {
   async stop(): Promise<void> {
     await this.#page?.server.stop();
     await this.#doctor.stop();
+    await Promise.all(this.#controlPlanes.map((one) => one.stop()));
     await this.#logs.stop();
     await this.#observer.stop();
     this.#leaveInFlight();
@@ -180,6 +200,13 @@ class Serving {
       servers: (name) => this.#serverOf(name),
       replicas: () => this.#replicas(),
       notes: () => [...this.#proxies.notes(), ...this.#logs.notes(), ...this.#parts.kept.notes()],
+      controlPlane: () => {
+        const charts = this.#controlPlanes.map((one) => one.charts());
+        return {
+          series: charts.flatMap(({ series }) => series),
+          missing: charts.flatMap(({ missing }) => missing),
+        };
+      },
       decision: (service, signal) => this.#decision(service, signal),
     };
   }

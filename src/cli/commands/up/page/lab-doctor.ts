@@ -18,7 +18,8 @@ export class LabDoctor implements PageDoctor {
     const found = this.#found;
     if (found === undefined || live.findings.some((one) => isSame(one, found))) return live;
     const ruledOut = live.ruledOut.filter((text) => !text.startsWith(`${found.rule}:`));
-    return { ...live, ruledOut, findings: [found, ...live.findings] };
+    const detail = live.examinedAt === null && live.state === "idle" ? foundByStory : live.detail;
+    return { ...live, detail, ruledOut, findings: [found, ...live.findings] };
   };
 
   readonly examine = (): void => this.#live()?.examine();
@@ -28,6 +29,8 @@ export class LabDoctor implements PageDoctor {
     this.#found = finding;
   }
 }
+
+const foundByStory = "Found during the release. Examine now to look for all causes.";
 
 function isSame(one: Finding, other: Finding): boolean {
   return one.rule === other.rule && one.cluster === other.cluster;

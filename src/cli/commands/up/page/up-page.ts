@@ -229,7 +229,7 @@ export class UpPage {
   #lostSeries(): readonly SeriesValue[] {
     return this.#requests().sides.map(({ side, lost }) => ({
       id: `lost ${side}`,
-      chart: "requests",
+      chart: "requests lost",
       title: `requests lost: ${side === "stock" ? "stock (model)" : "Lockstep"}`,
       unit: "count",
       cluster: null,

@@ -1,0 +1,93 @@
+// The page of `lockstep serve` while processes that it depends on are killed: an API server of a lab on
+// etcd, and the syncer. The page says so, and shows how it was when they are back.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { KubeClient } from "../../src/kube/client/client.ts";
+import { createShop, releaseShop } from "../../src/lab/shop.ts";
+import { desktop, openPage, printedAddress, startBrowser } from "../../tests/page/browser.ts";
+import { withoutEtcd } from "../etcd-world.ts";
+import { clientOfLab, type LabProcess, startLabProcess, stopAllLabs } from "../lab-process.ts";
+import { useOwnTemporaryFolder } from "../own-temporary-folder.ts";
+
+/** Starts and releases in real time, on a busy machine. */
+const patienceMs = 600_000;
+
+describe.skipIf(withoutEtcd !== false)("the page of a lab on etcd", () => {
+  useOwnTemporaryFolder();
+  const children: ChildProcess[] = [];
+  let browser: Browser;
+  let client: KubeClient;
+  let lab: LabProcess;
+  let page: Page;
+
+  beforeAll(async () => {
+    browser = await startBrowser();
+    lab = await startLabProcess("--clusters", "2", "--store", "etcd");
+    client = await clientOfLab(lab);
+    await createShop(client, { strategy: { rollingUpdate: { maxSurge: "100%" } } });
+    startSync();
+    const clusters = ["--context", "lab-1", "--access-context", "lab-2"];
+    const serve = lockstep("serve", ...clusters, "--listen", "127.0.0.1:0");
+    const opened = await openPage(browser, await printedAddress(serve), desktop);
+    page = opened.page;
+    page.setDefaultTimeout(patienceMs);
+  }, patienceMs);
+
+  afterAll(async () => {
+    await browser?.close();
+    await Promise.all(children.map(ended));
+    await stopAllLabs();
+  });
+
+  function lockstep(...args: readonly string[]): ChildProcess {
+    const all = ["bin/lockstep.mjs", ...args, "--kubeconfig", lab.kubeconfig];
+    const child = spawn(process.execPath, all, { stdio: ["ignore", "pipe", "ignore"] });
+    children.push(child);
+    return child;
+  }
+
+  function startSync(): ChildProcess {
+    const child = lockstep("sync", "--from", "lab-1", "--to", "lab-2", "--namespace", "default");
+    child.stdout?.resume();
+    return child;
+  }
+
+  it(
+    "says that an API server was killed, and that it answers again",
+    async () => {
+      await page.locator("[data-cluster='lab-1'] .health.good").waitFor();
+      const server = lab.servers.find(({ context }) => context === "lab-1");
+      process.kill(server?.pid ?? 0, "SIGKILL");
+      await page.getByText(/lab-1 answers again\. It did not for/).waitFor();
+      await page.locator("[data-cluster='lab-1'] .health.good").waitFor();
+      expect(await page.locator("[data-cluster='lab-2'] .health.good").count()).toBe(1);
+    },
+    patienceMs,
+  );
+
+  it(
+    "says that copies wait while the syncer is dead, and that none waits when it is back",
+    async () => {
+      const [sync] = children;
+      if (sync === undefined) throw new Error("no syncer");
+      sync.kill("SIGKILL");
+      await once(sync, "exit");
+      await releaseShop(client, "without-a-syncer");
+      await page.locator(".verdict .hop.synced.late").waitFor();
+      const headline = await page.locator(".verdict-text").textContent();
+      expect(headline).toMatch(/leave the copies|are copied to the access cluster/);
+      startSync();
+      await page.locator(".verdict .hop.synced.waiting").waitFor({ state: "detached" });
+      await page.getByText("none in flight").waitFor();
+    },
+    patienceMs,
+  );
+});
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGINT");
+  await once(child, "exit");
+}
