@@ -144,8 +144,8 @@ export function logCause(definition: LogCause): Cause {
       assert(group !== undefined, "a cause is concluded only from its signs");
       const conclusion = definition.conclude(group, evidence);
       if (isProved(group)) return conclusion;
-      const found = definition.text(group);
-      const longer = `more of the same log: ${found}, which may be a moment (${linesMin} are a sign)`;
+      const { text, source } = group.evidence(definition.text(group));
+      const longer = `a longer part of the log: ${text} (${source}) is too little, ${linesMin} are a sign`;
       return { ...conclusion, missing: [longer] };
     },
   };

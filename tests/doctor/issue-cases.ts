@@ -3,6 +3,7 @@
 // and numbers are invented. Half of them look like a cause and have none.
 
 import { type DoctorCase, repeat, two } from "./case.ts";
+import { auditLine } from "./stranger-cases.ts";
 
 export const issueCases: readonly DoctorCase[] = [
   // ---- etcd ----
@@ -430,5 +431,183 @@ ${repeat(
   ) => `I0212 05:5${index}:01.600000       6 controller.go:141] Configuration changes detected, backend reload required.
 I0212 05:5${index}:08.900000       6 controller.go:157] Backend successfully reloaded.`,
 )}`,
+  },
+
+  // ---- more proxies, stores and layers ----
+  {
+    name: "Linkerd 2.5 at a machine that is gone",
+    first: "dead-endpoints",
+    text: "mesh-proxy ERR! [ 7001.085822s] linkerd2_proxy::app::errors unexpected error: error trying to connect: No route to host (os error 113) (address: 10.10.9.18:8080)",
+  },
+  {
+    name: "Linkerd 2.10 at an address that does not answer",
+    first: "dead-endpoints",
+    text: "[    71.7s]  WARN ThreadId(01) outbound:accept{client.addr=10.8.0.20:39336 target.addr=10.8.4.2:80}:http{v=1.x}: linkerd_app_core::errors: Failed to proxy request: error trying to connect: request timed out",
+  },
+  {
+    name: "nginx that forwards TCP to an address which does not answer, 1.6",
+    first: "dead-endpoints",
+    text: '2017/07/02 09:24:59 [error] 993#993: *1 upstream timed out (110: Connection timed out) while connecting to upstream, client: 192.168.7.2, server: 0.0.0.0:5432, upstream: "10.1.17.2:5432", bytes from/to client:0/0, bytes from/to upstream:0/0',
+  },
+  {
+    name: "nginx that has tried all endpoints of a service",
+    first: "no-endpoints",
+    text: '2022/10/10 10:10:10 [error] 40#40: *8 no live upstreams while connecting to upstream, client: 10.3.3.3, server: a.example, request: "GET / HTTP/1.1", upstream: "http://shop-web-80/", host: "a.example"',
+  },
+  {
+    name: "Envoy Gateway without a healthy endpoint, in JSON",
+    first: "no-endpoints",
+    text: '{":authority":"a.example","method":"GET","response_code":503,"response_code_details":"no_healthy_upstream","response_flags":"UH","start_time":"2025-05-05T05:05:05.401Z","upstream_cluster":"httproute/shop/web/rule/0","upstream_host":null}',
+  },
+  {
+    name: "Envoy that an outer authorisation refuses, in JSON",
+    first: undefined,
+    text: '{"authority":"a.example","method":"POST","response_code":"503","response_flags":"UAEX","start_time":"2019-12-19T03:27:35.402Z","upstream_host":"-","upstream_cluster":"-"}',
+  },
+  {
+    name: "HAProxy whose servers all refuse, so that none is left",
+    first: "dead-endpoints",
+    text: `[WARNING]  (77) : Server shop_web_http/SRV_1 is DOWN, reason: Layer4 connection problem, info: "Connection refused", check duration: 0ms. 0 active and 0 backup servers left.
+[ALERT]    (77) : backend 'shop_web_http' has no server available!`,
+  },
+  {
+    name: "a refused permission that a store of logs shows as a document",
+    first: "missing-permission",
+    text: JSON.stringify(
+      {
+        _index: "logs-2022.02.02",
+        _source: {
+          log: JSON.stringify({
+            level: "error",
+            msg: 'nodes.metrics.k8s.io is forbidden: User "system:serviceaccount:ui:board" cannot list resource "nodes" in API group "metrics.k8s.io" at the cluster scope',
+          }),
+          stream: "stderr",
+        },
+      },
+      undefined,
+      2,
+    ),
+  },
+  {
+    name: "a client that asks for the API groups twice without an answer",
+    first: "api-unreachable",
+    text: `E0315 12:23:12.673930       1 logr.go:265] injector "msg"="Failed to get API Group-Resources" "error"="Get "https://10.3.240.1:443/api?timeout=32s": dial tcp 10.3.240.1:443: i/o timeout"
+Error: error creating manager: Get "https://10.3.240.1:443/api?timeout=32s": dial tcp 10.3.240.1:443: i/o timeout`,
+  },
+  {
+    name: "two nodes that become not ready within seconds, stern, 1.7",
+    first: undefined,
+    open: ["late-heartbeats"],
+    text: `manager-a kube-controller-manager I1101 22:46:17.734930       1 controller_utils.go:285] Recording status change NodeNotReady event message for node m-0
+manager-a kube-controller-manager I1101 22:46:23.734930       1 controller_utils.go:285] Recording status change NodeNotReady event message for node w-1`,
+  },
+  {
+    name: "an operator that loses its lock while etcd is restarted, klog and zap in turns",
+    first: "leader-changes",
+    text: `E0219 07:13:05.190439       1 leaderelection.go:356] Failed to update lock: etcdserver: request timed out
+I0219 07:13:06.180317       1 leaderelection.go:277] failed to renew lease mon/5741.example: timed out waiting for the condition
+{"level":"error","ts":1613718786.18,"logger":"setup","msg":"problem running manager","error":"leader election lost"}`,
+  },
+
+  // ---- second eras ----
+  {
+    name: "a controller that reads each object before it writes, 1.4 through journald",
+    first: "client-throttling",
+    also: ["per-sync-get"],
+    text: `Server Version: version.Info{Major:"1", Minor:"4", GitVersion:"v1.4.7", GitTreeState:"clean"}
+${repeat(
+  6,
+  (index) =>
+    `Dec 03 10:11:${two(10 + index)} m1 kube-controller-manager[801]: I1203 10:11:${two(10 + index)}.400000     801 request.go:600] Throttling request took 1.2${index}s, request: GET:http://127.0.0.1:8080/api/v1/namespaces/shop/endpoints/svc-${index}`,
+)}`,
+  },
+  {
+    name: "Endpoints of 1.29 that were cut",
+    first: "over-capacity",
+    text: `{
+  "apiVersion": "v1",
+  "kind": "Endpoints",
+  "metadata": { "name": "ring", "namespace": "data", "annotations": { "endpoints.kubernetes.io/over-capacity": "truncated" } },
+  "subsets": []
+}`,
+  },
+  {
+    name: "a kubelet of a machine that was removed, audit log of 1.11",
+    first: "stray-machine",
+    text: `${repeat(4, (index) =>
+      auditLine({
+        user: "system:node:blade-12",
+        address: "10.8.0.12",
+        resource: "nodes",
+        name: "blade-12",
+        second: index * 10,
+        api: "v1beta1",
+      }),
+    )}
+
+NAME       STATUS    ROLES     AGE       VERSION
+blade-1    Ready     <none>    90d       v1.11.5
+blade-2    Ready     <none>    90d       v1.11.5`,
+  },
+  {
+    name: "prose below a table of nodes is no node",
+    first: undefined,
+    text: `${repeat(4, (index) =>
+      auditLine({
+        user: "system:node:blade-2",
+        address: "10.8.0.2",
+        resource: "nodes",
+        name: "blade-2",
+        second: index * 10,
+      }),
+    )}
+NAME       STATUS    ROLES     AGE       VERSION
+blade-1    Ready     <none>    90d       v1.11.5
+blade-2    Ready     <none>    90d       v1.11.5
+
+blade-9 was removed yesterday and is fine`,
+  },
+  {
+    name: "a controller of 1.12 that writes the same objects, audit log of beta",
+    first: "no-op-writes",
+    text: repeat(220, (index) =>
+      auditLine({
+        user: "system:serviceaccount:build:syncer",
+        address: "10.0.9.9",
+        resource: "secrets",
+        name: `key-${index % 4}`,
+        second: index * 3,
+        version: "41",
+        sentVersion: "41",
+        api: "v1beta1",
+      }),
+    ),
+  },
+  {
+    name: "large lists of 1.10, as its API server traces them",
+    first: undefined,
+    also: ["slow-requests"],
+    text: repeat(
+      5,
+      (index) =>
+        `I0704 10:00:0${index}.000000       1 trace.go:76] Trace[88${index}]: "List /api/v1/events" (started: 2018-07-04 10:00:00.1 +0000 UTC m=+10.1) (total time: 1.4s):`,
+    ),
+  },
+  {
+    name: "clocks of etcd 3.5 that differ",
+    first: undefined,
+    also: ["clock-skew"],
+    text: '{"level":"warn","ts":"2023-02-03T04:05:06.1Z","caller":"rafthttp/probing_status.go:82","msg":"prober found high clock drift","round-tripper-name":"ROUND_TRIPPER_RAFT_MESSAGE","remote-peer-id":"77c0d1","clock-drift":"4.1s","rtt":"800us"}',
+  },
+  {
+    name: "reloads of 1.9 that take eight seconds, structured",
+    first: "slow-reloads",
+    text: repeat(
+      4,
+      (
+        index,
+      ) => `I0512 05:5${index}:01.600000       7 controller.go:190] "Configuration changes detected, backend reload required"
+I0512 05:5${index}:09.900000       7 controller.go:207] "Backend successfully reloaded"`,
+    ),
   },
 ];

@@ -73,9 +73,9 @@ describe.runIf(isThorough(process.env))("every right is needed:", () => {
   });
 });
 
-/** The others are for old clusters, for when another writer was faster, and for a sync with a Lease. */
+/** The others are for old clusters, for when another writer was faster, and for a sync with a Lease or ServiceExports. */
 function isUsed({ role, resource, verb }: Right): boolean {
-  if (role === "lockstep-reader") return resource !== "endpoints";
+  if (role === "lockstep-reader") return !["endpoints", "serviceexports"].includes(resource);
   if (role === "lockstep-sync-leader") return false;
   return role !== "lockstep-sync" || verb !== "get";
 }

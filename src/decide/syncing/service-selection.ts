@@ -6,7 +6,9 @@ import { selects } from "../../sources/service-pods.ts";
 import { isCopy } from "./copy-names.ts";
 
 export interface ServiceSelection {
-  isSelected(service: Service, cluster: string): boolean;
+  /** Whether ServiceExports are to be watched; false when absent. */
+  readonly needsExports?: boolean;
+  isSelected(service: Service, cluster: string, isExported: boolean): boolean;
   /**
    * Whether a service is unselected perhaps by mistake, so that its copies stay. The caller has the
    * services looked at again when that ends.
@@ -30,14 +32,26 @@ export type SelectedNamespaces = "all" | ReadonlySet<string>;
 /** Labels and values that a Service must have, all of them. */
 export type LabelSelection = StringMap;
 
+export interface SelectionOptions {
+  readonly labels?: LabelSelection;
+  /** Services with a ServiceExport are selected too. */
+  readonly exports?: boolean;
+}
+
 /** By named namespaces and labels; a namespace without any service may be misspelt. */
 export class NamespaceSelection implements ServiceSelection {
   readonly namespaces: SelectedNamespaces;
   readonly #labels: LabelSelection;
   readonly #unseen: Set<string>;
 
+  readonly needsExports: boolean;
+
   /** Labels select in all namespaces where none is named. */
-  constructor(namespaces: SelectedNamespaces, labels: LabelSelection = {}) {
+  constructor(
+    namespaces: SelectedNamespaces,
+    { labels = {}, exports = false }: SelectionOptions = {},
+  ) {
+    this.needsExports = exports;
     const isOpen = namespaces !== "all" && namespaces.size === 0 && Object.keys(labels).length > 0;
     this.namespaces = isOpen ? "all" : namespaces;
     this.#labels = labels;
@@ -49,7 +63,8 @@ export class NamespaceSelection implements ServiceSelection {
     return this.#unseen;
   }
 
-  isSelected(service: Service): boolean {
+  isSelected(service: Service, _cluster = "", isExported = false): boolean {
+    if (this.needsExports && isExported && isCopyable(service)) return true;
     return this.#isWanted(service, this.namespaces);
   }
 

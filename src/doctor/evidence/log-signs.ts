@@ -155,7 +155,7 @@ const cutProblem = String.raw`[a-z\/: ]{0,30}[>…]$`;
  * A request to an API server: probes, scrapes and webhooks go to other paths, and the API servers of
  * extensions are asked for the same paths by the API server itself.
  */
-const apiRequest = String.raw`^(?!.*fail(?:ing|ed) or missing response).*?https?:\/\/([^\/\s"\\]+)\/(?:apis?\/|version\b)[^\s"\\]*\\?"?: `;
+const apiRequest = String.raw`^(?!.*fail(?:ing|ed) or missing response).*?https?:\/\/([^\/\s"\\]+)\/(?:apis?[/?]|version\b)[^\s"\\]*\\?"?: `;
 
 /** Answers, so the connection works: a conflict, or a kind that is not installed. */
 const isAnswered =
@@ -448,14 +448,14 @@ const forms: readonly SignForm[] = [
   plain(
     "upstream-refused",
     "while connecting to upstream",
-    /connect\(\) failed \(1\d\d: ([^)]+)\) while connecting to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/s,
+    /connect\(\) failed \(1\d\d: ([^)]+)\) while connecting to upstream.*?upstream: "(?:[a-z]+:\/\/)?([^/"]+)/s,
     "detail",
     "subject",
   ),
   plain(
     "upstream-timeout",
     "upstream timed out",
-    /upstream timed out \(110: \w+ timed out\) while (connecting) to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/s,
+    /upstream timed out \(110: \w+ timed out\) while (connecting) to upstream.*?upstream: "(?:[a-z]+:\/\/)?([^/"]+)/s,
     "detail",
     "subject",
   ),
@@ -497,11 +497,38 @@ const forms: readonly SignForm[] = [
     "subject",
   ),
   plain(
+    "no-active-endpoint",
+    "no_healthy_upstream",
+    /^\{(?=.*": ?"no_healthy_upstream")(?:.*"upstream_?[Cc]luster": ?"([^"]+)")?/,
+    "subject",
+  ),
+  plain(
     "upstream-refused",
     "Layer4 connection problem",
     /Server (\S+\/(?:SRV_\d+|srv\d+)) is DOWN, reason: Layer4 connection problem, info: "(Connection refused|No route to host)/,
     "subject",
     "detail",
+  ),
+  // Linkerd; its older proxy names the address at the end.
+  plain(
+    "upstream-refused",
+    "error trying to connect",
+    /target\.addr=(\d[\d.]+:\d+).*error trying to connect: ([^(]{1,60})/,
+    "subject",
+    "detail",
+  ),
+  plain(
+    "upstream-refused",
+    "error trying to connect",
+    /error trying to connect: ([^(]{1,60}?) \(os error \d+\) \(address: ([^)\s]+)\)/,
+    "detail",
+    "subject",
+  ),
+  plain(
+    "no-active-endpoint",
+    "no live upstreams while",
+    /no live upstreams while connecting to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/,
+    "subject",
   ),
   plain(
     "no-active-endpoint",

@@ -130,6 +130,11 @@ export class TextReader {
     const whole = unquoted(raw);
     const place = { source: this.#source, line };
     if (this.#block !== undefined && this.#continueBlock(whole)) return;
+    if (whole === "") {
+      this.#wrapped = undefined;
+      this.#table = undefined;
+      return;
+    }
     const text = whole.length > lineCharsMax ? whole.slice(0, lineCharsMax) : whole;
     const words = knownWords.find(text);
     const joined = words.length === 0 ? undefined : joinedLines(text);
@@ -362,12 +367,18 @@ export class TextReader {
     }
     for (const value of block.isJson ? jsonValues(block.lines) : yamlValues(block.lines)) {
       if (isRecord(value) && !("kind" in value)) {
-        this.#readRequest(JSON.stringify(value), block.place, failedWords);
+        this.#readDocument(value, block.place);
         continue;
       }
       this.#facts.objects.add(value, block.place);
       for (const pod of podsIn(value)) this.#readProcess(pod, block.place);
     }
+  }
+
+  /** An entry of a log that was printed over several lines: a request, or a line that a store keeps. */
+  #readDocument(document: RawRecord, place: Place): void {
+    if (this.#readRequest(JSON.stringify(document), place, failedWords)) return;
+    for (const text of storedLines(document, 0)) this.push(text, place.line);
   }
 
   /** Flags and version of a process of the control plane, from the arguments and image of its pod. */
@@ -392,6 +403,21 @@ function podsIn(value: unknown): readonly RawRecord[] {
   const { kind, items } = value;
   const all = Array.isArray(items) ? items.filter(isRecord) : [value];
   return all.filter((one) => one["kind"] === "Pod" || kind === "PodList");
+}
+
+/** Where stores of logs keep the line. */
+const lineKeys = ["log", "message", "MESSAGE", "msg", "textPayload"];
+const documentDepthMax = 3;
+
+function storedLines(document: RawRecord, depth: number): readonly string[] {
+  const own = lineKeys.flatMap((key) => {
+    const text = document[key];
+    return typeof text === "string" ? [text] : [];
+  });
+  if (own.length > 0 || depth >= documentDepthMax) return own.slice(0, 1);
+  return Object.values(document).flatMap((value) =>
+    isRecord(value) ? storedLines(value, depth + 1) : [],
+  );
 }
 
 /** `10.0.0.1:80`, `[fd00::1]:80`. */

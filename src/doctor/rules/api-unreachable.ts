@@ -17,7 +17,7 @@ export const apiUnreachable = logCause({
   linesMin: 3,
   isProved: ({ details }) => (details.get("i/o timeout") ?? 0) >= timeoutsMin,
   text: ({ count, samples }) =>
-    `${counted(count, "connection")} failed: ${samples[0]?.subject ?? ""} ${samples[0]?.detail ?? ""}`,
+    `${counted(count, "connection")} failed: ${samples[0]?.subject ?? ""} ${withoutCut(samples[0]?.detail ?? "")}`,
   conclude(group) {
     const [address = ""] = group.topSubjects(1);
     return {
@@ -33,3 +33,8 @@ export const apiUnreachable = logCause({
     };
   },
 });
+
+/** A line that a terminal has cut says no reason. */
+function withoutCut(detail: string): string {
+  return /[>…]$/.test(detail) ? "(the line is cut before the reason)" : detail;
+}

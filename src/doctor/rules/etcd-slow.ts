@@ -11,13 +11,16 @@ const conclusion: Conclusion = {
   fix: {
     component: "etcd",
     change: [
-      "etcd_disk_wal_fsync_duration_seconds   # p99 must stay below 10 ms",
+      "etcd_disk_wal_fsync_duration_seconds   # metric of each member: p99 must stay below 10 ms",
       "etcd_network_peer_round_trip_time_seconds",
     ].join("\n"),
     reason:
       "Look at these two metrics: a slow disk needs its own SSD, a slow network needs members nearer " +
       "to each other. Large LIST requests without a limit have the same effect.",
   },
+  missing: [
+    "the logs of the other etcd members: one slow member is a disk, all of them are the load",
+  ],
 };
 
 /** One change is the restart of a member, and many clients report it at once. */

@@ -21,6 +21,9 @@ const failedMin = 3;
 /** A kubelet that starts is not ready once. */
 const flapsMin = 3;
 
+/** One node that becomes not ready is being restarted. */
+const severalMin = 2;
+
 /** Kubelets send a heartbeat each 10 s. */
 const beatMs = 10_000;
 
@@ -229,8 +232,12 @@ function kubeletReports(evidence: Evidence): readonly Sign[] {
     (failed.count >= failedMin ? proofs : supports).push(line);
   }
   const [node = ""] = marked?.topSubjects(1) ?? [];
-  if (marked !== undefined && marked.mostOfOne >= flapsMin && !isNotLate(evidence, node)) {
-    proofs.push(marked.evidence(`${node} became not ready ${counted(marked.mostOfOne, "time")}`));
+  if (marked !== undefined && marked.count >= severalMin && !isNotLate(evidence, node)) {
+    const isFlapping = marked.mostOfOne >= flapsMin;
+    const text = isFlapping
+      ? `${node} became not ready ${counted(marked.mostOfOne, "time")}`
+      : `${counted(marked.count, "time")} a node was recorded as not ready`;
+    (isFlapping ? proofs : supports).push(marked.evidence(text));
   }
   const returned = signs.get("node-returned");
   if (returned !== undefined) {

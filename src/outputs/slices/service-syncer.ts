@@ -179,7 +179,9 @@ export class ServiceSyncer {
     const startedAt = clock.monotonicMs();
     // Kept until all writes are made: a retry has only the rest of them.
     const before = this.#unfinished.get(key) ?? this.view.target.state(key).slices;
-    const { writes, blocked, offers } = this.view.plan(key);
+    const { writes, blocked, offers, lookAgainMs } = this.view.plan(key);
+    // Rounded up: a wait too short for the clock to show would never be over.
+    if (lookAgainMs !== undefined) this.#queue.addAfter(key, Math.ceil(lookAgainMs));
     const decidedAt = clock.monotonicMs();
     const phase = { target: target.cluster };
     const seconds = elapsedMs(startedAt, decidedAt) / 1000;

@@ -15,6 +15,7 @@ import { ClusterSource, type ClusterWatch } from "../../sources/cluster-source.t
 import type { Departure } from "../../sources/departed-pods.ts";
 import { NodeZones } from "../../sources/node-zones.ts";
 import type { PublishedObjects } from "../../sources/published-watch.ts";
+import { ServiceExports } from "../../sources/service-exports.ts";
 import type { WatchStatus } from "../../sources/watch-status.ts";
 
 export interface SyncSourceOptions
@@ -22,6 +23,8 @@ export interface SyncSourceOptions
   readonly cluster: string;
   readonly client: KubeClient;
   readonly knownBefore: KnownBefore;
+  /** Whether ServiceExports are watched. */
+  readonly needsExports: boolean;
   readonly unreachableAfterMs: () => number;
   /** Called synchronously with `namespace/name`; the first lists are no news but a resync. */
   readonly onService: (key: string, lane: Lane) => void;
@@ -55,20 +58,18 @@ export class SyncSource implements OfferSource {
   readonly #options: SyncSourceOptions;
   readonly #state: ClusterSource;
   readonly #zones: NodeZones;
+  readonly #exports: ServiceExports | undefined;
   readonly #lastEvents = new Map<string, MonotonicMs>();
   #startedAtMs: MonotonicMs | undefined;
   #cancelCheck: CancelTimer | undefined;
 
   constructor(options: SyncSourceOptions) {
-    const { clock, onService, onCluster } = options;
+    const { clock, onCluster } = options;
     this.#options = options;
     this.cluster = options.cluster;
     this.#state = new ClusterSource({
       ...options,
-      onService: (key) => {
-        this.#lastEvents.set(key, clock.monotonicMs());
-        onService(key, this.isListed ? "fresh" : "resync");
-      },
+      onService: (key) => this.#changed(key),
       // A cluster that is listed for the first time may lack services that were copied from it
       // before.
       onFreshness: onCluster,
@@ -83,6 +84,18 @@ export class SyncSource implements OfferSource {
       onZones: onCluster,
       ...registry,
     });
+    if (options.needsExports) {
+      const onExport = (key: string): void => this.#changed(key);
+      this.#exports = new ServiceExports({
+        ...environment,
+        client,
+        cluster,
+        onExport,
+        // Services that are not exported any more are known only now.
+        onKnown: onCluster,
+        ...registry,
+      });
+    }
   }
 
   get isListed(): boolean {
@@ -154,6 +167,10 @@ export class SyncSource implements OfferSource {
     return this.#state.watch(name);
   }
 
+  isExported(namespace: string, name: string): boolean | undefined {
+    return this.#exports === undefined ? false : this.#exports.isExported(namespace, name);
+  }
+
   zoneOf(node: string): string | undefined {
     return this.#zones.zoneOf(node);
   }
@@ -170,6 +187,7 @@ export class SyncSource implements OfferSource {
   start(): void {
     this.#startedAtMs ??= this.#options.clock.monotonicMs();
     this.#zones.start();
+    this.#exports?.start();
     this.#state.start();
     this.#awaitListed();
   }
@@ -177,7 +195,13 @@ export class SyncSource implements OfferSource {
   /** Idempotent; it cannot be started again. */
   async stop(): Promise<void> {
     this.#cancelCheck?.();
-    await Promise.all([this.#state.stop(), this.#zones.stop()]);
+    await Promise.all([this.#state.stop(), this.#zones.stop(), this.#exports?.stop()]);
+  }
+
+  #changed(key: string): void {
+    const { clock, onService } = this.#options;
+    this.#lastEvents.set(key, clock.monotonicMs());
+    onService(key, this.isListed ? "fresh" : "resync");
   }
 
   #awaitListed(): void {

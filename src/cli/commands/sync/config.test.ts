@@ -29,6 +29,7 @@ sources:
 target: edge
 namespaces: all
 labels: { team: pay }
+exports: true
 createNamespaces: true
 forget: [old]
 followSlices: false
@@ -45,10 +46,12 @@ statusPort: 9411
     target: { name: "edge", context: "edge" },
     namespaces: "all",
     labels: { team: "pay" },
+    exports: true,
     createNamespaces: true,
     forget: ["old"],
     followSlices: false,
     probe: false,
+    damping: true,
     unreachable: "distrust",
     unreachableAfterMs: 90_000,
     writesPerSecond: 20,

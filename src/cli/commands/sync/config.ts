@@ -30,10 +30,13 @@ export interface SyncConfig {
   readonly target: ConfiguredCluster;
   readonly namespaces: "all" | readonly string[];
   readonly labels: LabelSelection;
+  /** Services with a ServiceExport too. */
+  readonly exports: boolean;
   readonly createNamespaces: boolean;
   readonly forget: readonly string[];
   readonly followSlices: boolean;
   readonly probe: boolean;
+  readonly damping: boolean;
   readonly unreachable?: UnreachablePolicy;
   readonly unreachableAfterMs?: number;
   readonly writesPerSecond: number;
@@ -65,10 +68,12 @@ export function readSyncConfig(file: string, text: string): SyncConfig {
   return {
     namespaces: [],
     labels: {},
+    exports: false,
     createNamespaces: false,
     forget: [],
     followSlices: false,
     probe: true,
+    damping: true,
     writesPerSecond: defaultWritesPerSecond,
     statusHost: "127.0.0.1",
     ...read,
@@ -95,10 +100,12 @@ const fields: Fields = {
   namespaces: (node, report, field) =>
     isScalar(node) && node.value === "all" ? "all" : list(text(anyText))(node, report, field),
   labels: labelMap,
+  exports: yesOrNo,
   createNamespaces: yesOrNo,
   forget: list(text(clusterName)),
   followSlices: yesOrNo,
   probe: yesOrNo,
+  damping: yesOrNo,
   unreachable: text(choice(unreachablePolicies)),
   unreachableAfter: text(duration({ fromMs: 1_000, toMs: 86_400_000 })),
   writesPerSecond: text(clientQps),

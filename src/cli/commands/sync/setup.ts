@@ -36,12 +36,12 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
     flags.config === undefined
       ? configOfFlags(flags)
       : await configOfFile(environment, flags, flags.config);
-  const { namespaces, labels, createNamespaces, forget, followSlices } = config;
+  const { namespaces, labels, exports, createNamespaces, forget, followSlices, damping } = config;
   const { unreachable, unreachableAfterMs, sources } = config;
-  const selection = new NamespaceSelection(
-    namespaces === "all" ? "all" : new Set(namespaces),
+  const selection = new NamespaceSelection(namespaces === "all" ? "all" : new Set(namespaces), {
     labels,
-  );
+    exports,
+  });
   const own = sources.flatMap(({ name, unreachable: asked }): [string, UnreachablePolicy][] =>
     asked === undefined ? [] : [[name, asked]],
   );
@@ -52,7 +52,13 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
     ...(unreachableAfterMs === undefined ? {} : { unreachableAfterMs }),
   };
   const forgottenClusters = new Set(forget);
-  const policy = namespacePolicy("all", { selection, truth, createNamespaces, forgottenClusters });
+  const policy = namespacePolicy("all", {
+    selection,
+    truth,
+    damping,
+    createNamespaces,
+    forgottenClusters,
+  });
   return { config, selection, policy, ...(await connect(environment, config)) };
 }
 
@@ -115,10 +121,12 @@ function configOfFlags(flags: SyncFlags): SyncConfig {
     target,
     namespaces: allNamespaces ? "all" : namespace,
     labels: {},
+    exports: false,
     createNamespaces,
     forget,
     followSlices: false,
     probe: true,
+    damping: true,
     writesPerSecond: defaultWritesPerSecond,
     statusHost: "127.0.0.1",
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
