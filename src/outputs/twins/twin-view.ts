@@ -97,6 +97,7 @@ export class TwinView {
       knownBefore: {
         before: ({ resource }) => (resource === "pods" ? 0 : this.#originalsSeen()),
       },
+      needsExports: false,
       unreachableAfterMs: () => defaultUnreachableAfterMs,
       onService: (key, lane) => this.#originalChanged(key, lane),
       onCluster: () => this.lookAgain(),
