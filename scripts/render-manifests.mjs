@@ -27,6 +27,14 @@ metadata:
 const account = (name) =>
   `Get a token for the kubeconfig with:\n  kubectl -n lockstep create token ${name}`;
 
+/** Two business clusters; the user replaces their names. */
+const sync = {
+  enabled: true,
+  kubeconfigSecret: "lockstep-clusters",
+  sources: ["shop-1", "shop-2"],
+  target: "edge",
+};
+
 /** Each file: its purpose, the templates it is made from, and their values. */
 export const manifests = [
   {
@@ -67,6 +75,25 @@ export const manifests = [
     templates: ["doctor/roles"],
     values: { ingress: { enabled: false }, doctor: { enabled: true } },
     hasNamespace: true,
+  },
+  {
+    file: "rbac/access-cluster-sync.yaml",
+    purpose:
+      "Permissions of `lockstep sync` in the target cluster: write copies of services and slices. Lockstep\n" +
+      "changes only objects that it created; RBAC cannot express this rule.",
+    templates: ["sync/roles"],
+    values: { ingress: { enabled: false }, sync },
+    hasNamespace: true,
+  },
+  {
+    file: "sync/sync.yaml",
+    purpose:
+      "`lockstep sync` as a Deployment of two instances in the access cluster: one writes, the other is\n" +
+      "the standby. Apply rbac/access-cluster-sync.yaml first, and rbac/business-cluster.yaml in each\n" +
+      "business cluster. Replace the names of the clusters, and put a kubeconfig with these contexts\n" +
+      "into the Secret lockstep-clusters.",
+    templates: ["sync/workload"],
+    values: { ingress: { enabled: false }, sync },
   },
   {
     file: "ingress/ingress.yaml",

@@ -2,7 +2,7 @@
 // `npm run test:image`: builds the root file system of the image and runs the product in it as a user without
 // privileges: the root is read-only, and its shells are replaced by /dev/null.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { request } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";

@@ -38,6 +38,7 @@ it.each([
   ["ingress.secrets.scope=names", "ingress.secrets.names is empty: name the Secrets"],
   ["ingress.secrets.scope=namespaces", "ingress.secrets.namespaces is empty: name the namespaces"],
   ["ingress.clusters.contexts={shop-1}", "ingress.clusters.kubeconfigSecret is missing"],
+  ["sync.enabled=true", "sync.kubeconfigSecret is empty: name a Secret"],
   ["image.digest=latest", "at '/image/digest': 'latest' does not match pattern"],
   ["observer.extraArgs={watch}", "at '/observer/extraArgs/0': 'watch' does not match pattern"],
 ])("refuses %s in words", async (value, sentence) => {
@@ -132,7 +133,8 @@ describe("on the lab", () => {
     // The lab refuses kinds that none of its controllers runs.
     const notRun = { podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false } };
     const observer = { networkPolicy: { enabled: false } };
-    const { before, after } = await lifeOf(helm, { ingress: notRun, observer });
+    const sync = { enabled: true, networkPolicy: { enabled: false } };
+    const { before, after } = await lifeOf(helm, { ingress: notRun, observer, sync });
     expect(after).toEqual(before);
   });
 });
@@ -140,6 +142,7 @@ describe("on the lab", () => {
 interface Values {
   readonly ingress?: object;
   readonly observer?: object;
+  readonly sync?: object;
 }
 
 interface Contents {
@@ -148,7 +151,7 @@ interface Contents {
 }
 
 /** What was in the cluster before the install and after the end. */
-async function lifeOf(helm: HelmCluster, { ingress, observer }: Values): Promise<Contents> {
+async function lifeOf(helm: HelmCluster, { ingress, observer, sync }: Values): Promise<Contents> {
   await helm.kubectl(["create", "namespace", namespace]);
   await helm.until("the namespace has its own objects", async () => {
     return (
@@ -164,6 +167,7 @@ async function lifeOf(helm: HelmCluster, { ingress, observer }: Values): Promise
     observer: { ...observer, enabled: true },
     doctor: { enabled: true, logNamespaces: ["kube-system"] },
     reader: { enabled: true },
+    sync: { ...sync, sources: ["shop-1"], target: "edge", kubeconfigSecret: "clusters" },
   };
   const installed = await helm.everything();
   await helm.helm(upgrade, second);

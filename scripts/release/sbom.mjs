@@ -52,8 +52,8 @@ function hashOf(integrity) {
 }
 
 function debianComponents(dpkgFolder) {
-  const format = "${Package} ${Version} ${Architecture}\n";
-  return run("dpkg-query", ["--admindir", dpkgFolder, "-W", "-f", format])
+  const format = ["Package", "Version", "Architecture"].map((one) => `$\{${one}}`).join(" ");
+  return run("dpkg-query", ["--admindir", dpkgFolder, "-W", "-f", `${format}\n`])
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => {

@@ -2,10 +2,11 @@
 // renders and installs it in e2e/real.
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { isRecord, type RawRecord, recordAt } from "../kube/kinds/fields.ts";
 import { readConfigFile } from "./commands/ingress/config.ts";
 import { ingressSettings } from "./commands/ingress/settings.ts";
+import { readSyncConfig } from "./commands/sync/config.ts";
 
 const deploy = new URL("../../deploy/", import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, deploy), "utf8");
@@ -60,4 +61,15 @@ test("a changed setting starts new pods unless it applies without a restart", ()
   const live = ingressSettings.filter(({ isLive }) => isLive).map(({ field }) => field);
   const fields = omitted.split(" ").filter((one) => one !== "");
   expect(fields.toSorted()).toEqual(live.map((field) => `"${field}"`).toSorted());
+});
+
+test("the config file of sync that is deployed is understood", () => {
+  const objects = parseAllDocuments(read("sync/sync.yaml")).map((one): unknown => one.toJS());
+  const map = objects.filter(isRecord).find(({ kind }) => kind === "ConfigMap") ?? {};
+  const text = String(recordAt(map, "data")["sync.yaml"]);
+  expect(readSyncConfig("sync.yaml", text)).toMatchObject({
+    sources: [{ context: "shop-1" }, { context: "shop-2" }],
+    target: { context: "edge" },
+    lease: { namespace: "lockstep", name: "lockstep-sync" },
+  });
 });

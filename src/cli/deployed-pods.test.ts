@@ -32,31 +32,34 @@ function emptyDirs(pod: RawRecord): ReadonlyMap<string, RawRecord> {
   );
 }
 
-test.each(["ingress/ingress.yaml", "observer/observer.yaml"])("%s is confined", (path) => {
-  const pod = podOf(path);
-  expect(recordAt(pod, "securityContext")).toMatchObject({
-    runAsNonRoot: true,
-    seccompProfile: { type: "RuntimeDefault" },
-  });
-  for (const container of listAt(pod, "containers").filter(isRecord)) {
-    expect(recordAt(container, "securityContext")).toEqual({
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      capabilities: { drop: ["ALL"] },
+test.each(["ingress/ingress.yaml", "observer/observer.yaml", "sync/sync.yaml"])(
+  "%s is confined",
+  (path) => {
+    const pod = podOf(path);
+    expect(recordAt(pod, "securityContext")).toMatchObject({
+      runAsNonRoot: true,
+      seccompProfile: { type: "RuntimeDefault" },
     });
-    const { requests, limits } = recordAt(container, "resources");
-    const [asked, limit] = [requests, limits].map((one) =>
-      bytesOf(isRecord(one) ? one["memory"] : undefined),
-    );
-    expect(asked).toBeLessThanOrEqual(limit ?? 0);
-    const inMemory = [...emptyDirs(pod).values()].filter(({ medium }) => medium === "Memory");
-    const held = inMemory.reduce((sum, { sizeLimit }) => sum + bytesOf(sizeLimit), 0);
-    // The content of a volume in memory counts as the container's.
-    expect(held).toBeLessThan((limit ?? 0) / 2);
-  }
-  for (const { sizeLimit } of emptyDirs(pod).values())
-    expect(bytesOf(sizeLimit)).toBeGreaterThan(0);
-});
+    for (const container of listAt(pod, "containers").filter(isRecord)) {
+      expect(recordAt(container, "securityContext")).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ["ALL"] },
+      });
+      const { requests, limits } = recordAt(container, "resources");
+      const [asked, limit] = [requests, limits].map((one) =>
+        bytesOf(isRecord(one) ? one["memory"] : undefined),
+      );
+      expect(asked).toBeLessThanOrEqual(limit ?? 0);
+      const inMemory = [...emptyDirs(pod).values()].filter(({ medium }) => medium === "Memory");
+      const held = inMemory.reduce((sum, { sizeLimit }) => sum + bytesOf(sizeLimit), 0);
+      // The content of a volume in memory counts as the container's.
+      expect(held).toBeLessThan((limit ?? 0) / 2);
+    }
+    for (const { sizeLimit } of emptyDirs(pod).values())
+      expect(bytesOf(sizeLimit)).toBeGreaterThan(0);
+  },
+);
 
 test("state, logs and request bodies of the ingress have a volume each", () => {
   const pod = podOf("ingress/ingress.yaml");
