@@ -30,12 +30,13 @@ export interface ExamineOptions {
   readonly forMs: number;
   readonly maxQps?: number;
   readonly signal?: AbortSignal;
+  readonly isCompared?: boolean;
 }
 
 export async function examine(
   environment: Environment,
   client: KubeClient,
-  { forMs, maxQps = 10, signal = new AbortController().signal }: ExamineOptions,
+  { forMs, maxQps = 10, signal = new AbortController().signal, isCompared = false }: ExamineOptions,
 ): Promise<Examined> {
   const { files, log } = environment;
   const facts = noFacts();
@@ -54,6 +55,7 @@ export async function examine(
     signal,
     forMs,
     maxQps,
+    isCompared,
     onCost: (cost) => void costs.push(cost),
     onProgress: () => undefined,
   });

@@ -71,7 +71,13 @@ test("a wave each 15 hours is the resync, with the next one", () => {
 function change(at: number, service: string): Journey {
   return {
     id: at,
-    endpoint: { cluster: "blue", service: `shop/${service}`, address: "10.0.0.1", port: 80, podUid: undefined },
+    endpoint: {
+      cluster: "blue",
+      service: `shop/${service}`,
+      address: "10.0.0.1",
+      port: 80,
+      podUid: undefined,
+    },
     podName: undefined,
     direction: "join",
     cause: undefined,

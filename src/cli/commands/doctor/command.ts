@@ -67,6 +67,7 @@ Examples:
   lockstep doctor dump/ --output json | jq '.findings[].rule'
   lockstep doctor manager.log --metrics before.txt --metrics after.txt
   lockstep doctor bad/ --compare good/ --anonymize
+  lockstep doctor --context prod --compare staging
   lockstep doctor --context prod
   lockstep doctor --all-contexts --output json
   lockstep doctor --context prod --for 2m --max-qps 5 --save seen
@@ -82,9 +83,9 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
       [],
     )
     .option(
-      "--compare <path>",
-      "also list what differs from a healthy cluster: its saved file or folder",
-      filePath,
+      "--compare <path-or-context>",
+      "also list what differs from a healthy cluster: its saved files, or its context",
+      anyText,
     )
     .optionsGroup("Live cluster:")
     .option(

@@ -2,11 +2,14 @@
 // the progress meanwhile, and saves what was read if a folder is given.
 import { visible } from "../../../decide/routing/shown-text.ts";
 import type { Facts } from "../../../doctor/evidence/evidence.ts";
+import { readCompared } from "../../../doctor/live/compared-cluster.ts";
 import { type ApiCost, examineCluster } from "../../../doctor/live/examine-cluster.ts";
 import { Gathered } from "../../../doctor/live/gathered.ts";
 import { LiveReader } from "../../../doctor/live/live-reader.ts";
 import { durationText } from "../../../environment/duration-text.ts";
+import type { Environment } from "../../../environment/environment.ts";
 import { type Files, FilesError, ownerOnly, ownerOnlyFolder } from "../../../environment/files.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
 import { RateLimitedClient } from "../../../kube/client/rate-limited-client.ts";
 import { TokenBucket } from "../../../kube/client/token-bucket.ts";
 import type { ObservedCluster } from "../../../observe/observer.ts";
@@ -44,14 +47,7 @@ export async function examineLive(
 ): Promise<LiveSummary> {
   const { clock, timers, files } = environment;
   const { for: forMs = defaultForMs, maxQps = defaultMaxQps, save } = flags;
-  const limited = new RateLimitedClient({
-    client,
-    bucket: new TokenBucket({ clock, timers, qps: maxQps, burst: 1 }),
-    clock,
-    // Waiting for a token is how the flag works, so it is not reported.
-    onThrottled: () => undefined,
-  });
-  const reader = new LiveReader({ client: limited, signal: stop });
+  const reader = limitedReader({ clock, timers, client, signal: stop, maxQps });
   const folder = save === undefined ? undefined : `${save}/${fileName(cluster)}`;
   const gathered = new Gathered({
     facts,
@@ -77,6 +73,7 @@ export async function examineLive(
         signal: stop,
         forMs,
         maxQps,
+        isCompared: flags.compare !== undefined,
         onCost,
         onProgress: (step, detail) =>
           progress.show(`${visible(cluster)}: ${step}`, visible(detail)),
@@ -88,6 +85,59 @@ export async function examineLive(
   } finally {
     progress.clear();
   }
+}
+
+function limitedReader({
+  clock,
+  timers,
+  client,
+  signal,
+  maxQps,
+}: Pick<Environment, "clock" | "timers"> & {
+  readonly client: KubeClient;
+  readonly signal: AbortSignal;
+  readonly maxQps: number;
+}): LiveReader {
+  const limited = new RateLimitedClient({
+    client,
+    bucket: new TokenBucket({ clock, timers, qps: maxQps, burst: 1 }),
+    clock,
+    // Waiting for a token is how the flag works, so it is not reported.
+    onThrottled: () => undefined,
+  });
+  return new LiveReader({ client: limited, signal });
+}
+
+/** Reads a healthy cluster, to compare; returns what could not be read, each as a sentence. */
+export async function readHealthy(
+  { environment, terminal, stop }: CommandContext,
+  { cluster, client }: ObservedCluster,
+  facts: Facts,
+  { maxQps = defaultMaxQps }: DoctorFlags,
+): Promise<readonly string[]> {
+  const { clock, timers } = environment;
+  const reader = limitedReader({ clock, timers, client, signal: stop, maxQps });
+  const progress = new ProgressLine({ terminal, clock });
+  const name = visible(cluster);
+  try {
+    await readCompared({
+      reader,
+      gathered: new Gathered({ facts, cluster }),
+      onCost: (lists) => {
+        progress.clear();
+        terminal.writeError(
+          `${name}: reads only, to compare. Will list Endpoints, pods and roles in ` +
+            `${counted(lists, "request")}, at most ${maxQps} a second.\n`,
+        );
+      },
+      onProgress: (step, detail) => progress.show(`${name}: ${step}`, visible(detail)),
+    });
+  } catch (error) {
+    if (!stop.aborted) throw error;
+  } finally {
+    progress.clear();
+  }
+  return reader.problems.map((text) => `${cluster}: ${text}`);
 }
 
 /** `blue: will list 3 nodes, …`. */
