@@ -69,11 +69,15 @@ const retriesMin = 5;
 /** Lines without a version are retries of one write only if they are this close together. */
 const denseMs = 2_000;
 
-function isStuck({ subjects, count, details, spanMs, mostOfOne }: SignGroup): boolean {
+/** A cache that catches up after a burst of writes does so within milliseconds. */
+const lastingMs = 2_000;
+
+function isStuck({ subjects, count, details, spanMs, mostOfOne, timesMs }: SignGroup): boolean {
   const isSameVersion = [...subjects].some(
     ([subject, times]) => subject.includes(" at version ") && times >= retriesMin,
   );
   const hasVersions = [...subjects.keys()].some((subject) => subject.includes(" at version "));
   const isDense = !hasVersions && mostOfOne >= retriesMin && spanMs <= denseMs * count;
-  return isSameVersion || isDense || details.has("Too large resource version");
+  const isLasting = timesMs.length === 0 || spanMs >= lastingMs;
+  return (isLasting && (isSameVersion || isDense)) || details.has("Too large resource version");
 }
