@@ -11,6 +11,7 @@ import { isLock, type LiveKind, liveKinds, roleKinds, textIn, trimmed } from "./
 import type { LiveReader } from "./live-reader.ts";
 import { MetricsReader } from "./metrics-reader.ts";
 import { Sampler } from "./sampler.ts";
+import { checkServers, type ServerAt, serverRequestsMax } from "./servers-check.ts";
 
 export interface LiveOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly cluster: string;
@@ -22,6 +23,8 @@ export interface LiveOptions extends Pick<Environment, "clock" | "timers" | "ran
   readonly maxQps: number;
   /** Roles are listed too, because the cluster is compared with another one. */
   readonly isCompared?: boolean;
+  /** To ask each API server; without it only the reached one is examined. */
+  readonly serverAt?: ServerAt | undefined;
   /** Called once, after the objects were counted and before they are listed. */
   readonly onCost: (cost: ApiCost) => void;
   readonly onProgress: (step: string, detail: string) => void;
@@ -93,13 +96,18 @@ async function examine(options: LiveOptions, progress: { samples: number }): Pro
   await metrics.read();
   await observe(options, sampler, progress);
   await metrics.read();
+  const { serverAt } = options;
+  if (serverAt !== undefined) {
+    onProgress("asking each API server", "");
+    await checkServers({ ...options, serverAt });
+  }
   await readHolders(options, sampler);
   await readStatuses(options);
   await readLogs(options, components);
 }
 
 function costOf(
-  { reader, forMs }: LiveOptions,
+  { reader, forMs, serverAt }: LiveOptions,
   counts: ReadonlyMap<string, number | undefined>,
   sampler: Sampler,
 ): ApiCost {
@@ -116,7 +124,8 @@ function costOf(
   const metrics = 2 + 3 * podsOfProgramMax;
   const logs = podsOfProgramMax * programs;
   // Statuses of Ingresses and holders of locks are read once more at the end.
-  const last = pages("ingresses") + sampler.locksMax;
+  const last =
+    pages("ingresses") + sampler.locksMax + (serverAt === undefined ? 0 : serverRequestsMax);
   const total = reader.requests + lists + watches + samples * perSample + metrics + logs + last;
   return { objects: counts, lists, watches, perSample, sampleEveryMs, metrics, logs, total };
 }

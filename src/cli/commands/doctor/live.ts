@@ -10,8 +10,11 @@ import { durationText } from "../../../environment/duration-text.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { type Files, FilesError, ownerOnly, ownerOnlyFolder } from "../../../environment/files.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
+import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { RateLimitedClient } from "../../../kube/client/rate-limited-client.ts";
+import { ServerAccess } from "../../../kube/client/server-access.ts";
 import { TokenBucket } from "../../../kube/client/token-bucket.ts";
+import type { ClusterAccess } from "../../../kube/credentials/credentials.ts";
 import type { ObservedCluster } from "../../../observe/observer.ts";
 import { type CommandContext, UsageError } from "../../command.ts";
 import { asUsage } from "../../flags.ts";
@@ -39,15 +42,28 @@ export interface LiveSummary {
 const defaultForMs = 60_000;
 const defaultMaxQps = 10;
 
+export interface LiveCluster extends ObservedCluster {
+  /** To reach each API server at its own address. */
+  readonly access: ClusterAccess | undefined;
+}
+
+const userAgent = "lockstep-doctor";
+
 export async function examineLive(
   { environment, terminal, stop }: CommandContext,
-  { cluster, client }: ObservedCluster,
+  { cluster, client, access }: LiveCluster,
   facts: Facts,
   flags: DoctorFlags,
 ): Promise<LiveSummary> {
   const { clock, timers, files } = environment;
   const { for: forMs = defaultForMs, maxQps = defaultMaxQps, save } = flags;
-  const reader = limitedReader({ clock, timers, client, signal: stop, maxQps });
+  const limited = limitOf({ clock, timers, maxQps });
+  const reader = new LiveReader({ client: limited(client), signal: stop });
+  const direct = access && new ServerAccess(access, {});
+  const serverAt = (address: string): KubeClient | undefined =>
+    direct?.mayGoDirect === true
+      ? limited(new HttpKubeClient({ ...environment, cluster: direct.at(address), userAgent }))
+      : undefined;
   const folder = save === undefined ? undefined : `${save}/${fileName(cluster)}`;
   const gathered = new Gathered({
     facts,
@@ -74,6 +90,7 @@ export async function examineLive(
         forMs,
         maxQps,
         isCompared: flags.compare !== undefined,
+        serverAt,
         onCost,
         onProgress: (step, detail) =>
           progress.show(`${visible(cluster)}: ${step}`, visible(detail)),
@@ -87,25 +104,18 @@ export async function examineLive(
   }
 }
 
-function limitedReader({
+/** All clients of a cluster share one rate. */
+function limitOf({
   clock,
   timers,
-  client,
-  signal,
   maxQps,
-}: Pick<Environment, "clock" | "timers"> & {
-  readonly client: KubeClient;
-  readonly signal: AbortSignal;
-  readonly maxQps: number;
-}): LiveReader {
-  const limited = new RateLimitedClient({
-    client,
-    bucket: new TokenBucket({ clock, timers, qps: maxQps, burst: 1 }),
-    clock,
-    // Waiting for a token is how the flag works, so it is not reported.
-    onThrottled: () => undefined,
-  });
-  return new LiveReader({ client: limited, signal });
+}: Pick<Environment, "clock" | "timers"> & { readonly maxQps: number }): (
+  client: KubeClient,
+) => KubeClient {
+  const bucket = new TokenBucket({ clock, timers, qps: maxQps, burst: 1 });
+  // Waiting for a token is how the flag works, so it is not reported.
+  const onThrottled = (): void => undefined;
+  return (client) => new RateLimitedClient({ client, bucket, clock, onThrottled });
 }
 
 /** Reads a healthy cluster, to compare; returns what could not be read, each as a sentence. */
@@ -116,7 +126,8 @@ export async function readHealthy(
   { maxQps = defaultMaxQps }: DoctorFlags,
 ): Promise<readonly string[]> {
   const { clock, timers } = environment;
-  const reader = limitedReader({ clock, timers, client, signal: stop, maxQps });
+  const limited = limitOf({ clock, timers, maxQps });
+  const reader = new LiveReader({ client: limited(client), signal: stop });
   const progress = new ProgressLine({ terminal, clock });
   const name = visible(cluster);
   try {

@@ -30,7 +30,7 @@ import { ProgressLine } from "../../terminal/progress-line.ts";
 import { watchedClusters } from "../../watched-clusters.ts";
 import { fixEffects } from "../whatif/fix-effect.ts";
 import type { DoctorFlags } from "./command.ts";
-import { examineLive, readHealthy } from "./live.ts";
+import { examineLive, type LiveCluster, readHealthy } from "./live.ts";
 import { anonymousReport, explanation, reportText } from "./view.ts";
 
 /** Two looks at a metrics page. */
@@ -68,7 +68,7 @@ export async function runDoctor(
     throw new UsageError("files can be read together with one --context only: remove the others.");
   }
   const asked = { kubeconfig: flags.kubeconfig, contexts, allContexts };
-  const { clusters, leftOut } = await asUsage([CredentialsError], () =>
+  const { clusters, accesses, leftOut } = await asUsage([CredentialsError], () =>
     watchedClusters(
       context.environment,
       { ...asked, accessContexts: [], userAgent: "lockstep-doctor" },
@@ -79,7 +79,10 @@ export async function runDoctor(
   const codes: ExitCode[] = [];
   // One after the other: what is found in one cluster says nothing about another one.
   for (const cluster of clusters) {
-    codes.push(await diagnoseOne(context, flags, { paths, cluster, healthy }));
+    const access = accesses.get(cluster.cluster);
+    codes.push(
+      await diagnoseOne(context, flags, { paths, cluster: { ...cluster, access }, healthy }),
+    );
     if (context.stop.aborted) break;
   }
   if (codes.includes(1)) return 1;
@@ -88,7 +91,7 @@ export async function runDoctor(
 
 interface Subject {
   readonly paths: readonly string[];
-  readonly cluster?: ObservedCluster;
+  readonly cluster?: LiveCluster;
   readonly healthy: Healthy | undefined;
 }
 
