@@ -7,6 +7,7 @@ import { type Line, textOf } from "./docs-terminal.ts";
 import { incidentRun } from "./incident-run.ts";
 import { ingressRun } from "./ingress-run.ts";
 import { asCode, withPart } from "./marked-part.ts";
+import { migrateRun } from "./migrate-run.ts";
 import { readPicture, terminalPicture } from "./terminal-picture.ts";
 import { watchRun } from "./watch-run.ts";
 
@@ -66,6 +67,12 @@ export const runs: readonly DocsRun[] = [
       const { endpoints, shadow } = await ingressRun();
       return [asCode(endpoints), asCode(shadow)];
     },
+  },
+  {
+    name: "migrate",
+    targets: [{ path: "docs/migrate.md", part: "made: check" }],
+    isSlow: false,
+    make: async () => [asCode(await migrateRun())],
   },
   {
     name: "incident",

@@ -24,6 +24,10 @@ const product: Readonly<Record<string, Folder>> = {
     mayImport: ["environment", "kube", "sources", "model", "decide", "outputs", "telemetry"],
     reason: flow,
   },
+  migrate: {
+    mayImport: ["environment", "kube", "sources", "model", "decide", "access-log"],
+    reason: "verdicts come from the decisions of the product",
+  },
   timeline: { mayImport: ["environment"], reason: "the timeline is pure" },
   "access-log": { mayImport: ["environment", "kube"], reason: flow },
   observe: {

@@ -4,11 +4,11 @@ import { describe, expect, test } from "vitest";
 import { at, pod, service, slice } from "../../tests/blame/blame-world.ts";
 import { AccessLogParser } from "../access-log/access-log-parser.ts";
 import { recordAt } from "../kube/kinds/fields.ts";
+import { savedDocuments } from "../kube/yaml/saved-documents.ts";
 import { changeLine, listedLine, runLine } from "../recording/recording-line.ts";
 import { Evidence } from "./evidence.ts";
 import { judgeRequest } from "./judge-request.ts";
 import { RecordingReader } from "./recording-reader.ts";
-import { savedDocuments } from "./saved-text.ts";
 
 const place = { cluster: "prod", namespace: "shop" };
 
@@ -201,17 +201,25 @@ describe("of saved text", () => {
   test("an unfinished string is passed over once, whatever is in it", () => {
     // Each escaped quote would begin another search to the end of the text.
     const text = `{"a":1}{"b":"${'\\"'.repeat(200_000)}`;
-    expect(savedDocuments(text)).toEqual({ documents: [{ a: 1 }], isSequence: true });
+    expect(savedDocuments(text)).toEqual({
+      documents: [{ a: 1 }],
+      isSequence: true,
+      problems: [],
+    });
   });
 
   test("a list in YAML is read item by item, with what stands around it", () => {
     const item = (name: string) => `- metadata:\n    name: ${name}\n  note: |\n    - a\n\n    b\n`;
     const list = `apiVersion: v1\nitems:\n${item("a")}${item("b")}kind: PodList\n`;
     const items = ["a", "b"].map((name) => ({ metadata: { name }, note: "- a\n\nb\n" }));
-    expect(savedDocuments(`${list}---\n${list}`)?.documents).toEqual([
+    expect(savedDocuments(`${list}---\n${list}`).documents).toEqual([
       { apiVersion: "v1", kind: "PodList", items },
       { apiVersion: "v1", kind: "PodList", items },
     ]);
-    expect(savedDocuments(`a: ${"x".repeat(5_000_000)}`)).toBe(undefined);
+    expect(savedDocuments(`a: ${"x".repeat(5_000_000)}\n---\nb: 1`)).toEqual({
+      documents: [{ b: 1 }],
+      isSequence: false,
+      problems: ["document 1: an object has more than 4000000 characters of YAML"],
+    });
   });
 });

@@ -3,6 +3,7 @@
 // logs. A list shows one moment, but each object has the times of its last changes. An object of an
 // earlier list that a later list lacks was deleted in between.
 import { isRecord, MalformedObjectError, type RawRecord } from "../kube/kinds/fields.ts";
+import { savedDocuments } from "../kube/yaml/saved-documents.ts";
 import { metadataText } from "../recording/metadata-text.ts";
 import { type RecordedKindName, recordedKinds } from "../recording/recorded-kinds.ts";
 import { auditedWrite, isAuditEvent } from "./audit-event.ts";
@@ -10,7 +11,6 @@ import type { Evidence } from "./evidence.ts";
 import { KillingEvents } from "./killing-events.ts";
 import { addListedGone } from "./listed-gone.ts";
 import type { Seen } from "./pod-life.ts";
-import { savedDocuments } from "./saved-text.ts";
 import { newestTimeMs } from "./saved-time.ts";
 import { type SavedObject, Snapshots } from "./snapshots.ts";
 
@@ -73,7 +73,7 @@ export class SavedObjects {
   /** Of one file. Returns how many of its objects are of use; undefined when it is neither. */
   read(text: string): number | undefined {
     const saved = savedDocuments(text);
-    if (saved === undefined) return undefined;
+    if (saved.problems.length > 0) return undefined;
     const before = this.counts.objects + this.#killings.size;
     if (saved.isBroken === true) this.#broken += 1;
     this.#file += 1;

@@ -30,6 +30,11 @@ const commandList: readonly CommandEntry[] = [
     load: async () => (await import("./commands/ingress/command.ts")).ingressCommand,
   },
   {
+    name: "migrate",
+    description: "compare what ingress-nginx does with what Lockstep would do",
+    load: async () => (await import("./commands/migrate/command.ts")).migrateCommand,
+  },
+  {
     name: "sync",
     description: "copy services of business clusters to an access cluster, until stopped",
     load: async () => (await import("./commands/sync/command.ts")).syncCommand,

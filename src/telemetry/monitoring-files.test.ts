@@ -46,7 +46,7 @@ test("every metric that rules and dashboard ask for is one that is measured", ()
   reflectorMetrics(registry);
   const ofWatches = registry.getMetricsAsArray().map(({ name }) => name);
   // Those of the ingress are measured by a later stage, and its page names them.
-  const ofIngress = read("docs/ingress.md").match(/\blockstep_ingress_\w+/g) ?? [];
+  const ofIngress = read("docs/ingress.md").match(/\blockstep_(ingress|nginx|proxy)_\w+/g) ?? [];
   const recorded = rules().map((rule) => String(rule["record"]));
   const known = new Set([...metricNames(), ...ofWatches, ...ofIngress, ...recorded]);
   const base = (name: string) => name.replace(/_(bucket|count|sum)$/, "");

@@ -66,11 +66,17 @@ function problemOf(origin: RouteOrigin, key: string, missing: string): RoutingPr
   return { origin, reason: "BackendMissing", message: `backend ${backend}: ${missing}` };
 }
 
+/** The part of a snapshot that says whether a service and its ports exist. */
+export interface ServiceExistence
+  extends Pick<ServiceSnapshot, "namespace" | "name" | "unlisted" | "silent"> {
+  readonly clusters: readonly Pick<ServiceInCluster, "cluster" | "service" | "external">[];
+}
+
 /**
  * The missing part of a backend as text; undefined if nothing is missing, or if that is not known
  * yet.
  */
-export function missingOf(snapshot: ServiceSnapshot, port: number | string): string | undefined {
+export function missingOf(snapshot: ServiceExistence, port: number | string): string | undefined {
   const { namespace, name, clusters, unlisted = [], silent = [] } = snapshot;
   const isAllKnown = unlisted.length + silent.length === 0;
   const key = `${namespace}/${name}`;
@@ -94,7 +100,7 @@ export function missingOf(snapshot: ServiceSnapshot, port: number | string): str
 const unanswered = "so its requests are answered with 503";
 
 /** An external name has every port by its number. */
-function hasPort({ service }: ServiceInCluster, port: number | string): boolean {
+function hasPort({ service }: Pick<ServiceInCluster, "service">, port: number | string): boolean {
   const isAnyPort = service.type === "ExternalName" && typeof port === "number";
   return isAnyPort || servicePort(service, port) !== undefined;
 }

@@ -61,6 +61,7 @@ export interface Route {
 /** Why an object does not do what it asks for, in one word for machines. */
 export type ProblemReason =
   | "AnnotationIgnored"
+  | "SnippetIgnored"
   | "RouteClosed"
   | "UserIgnored"
   | "RuleIgnored"

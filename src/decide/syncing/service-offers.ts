@@ -140,9 +140,10 @@ function rememberedCopies({
   policy,
 }: OffersInput): ReadonlyMap<string, readonly SyncedEndpoint[]> {
   const copies = new Map<string, readonly SyncedEndpoint[]>();
-  if ((policy.truth.unreachable ?? defaultUnreachable) === "keep") return copies;
+  const { unreachable = defaultUnreachable, unreachableIn } = policy.truth;
   for (const { cluster, isListed, isUnreachable } of sources) {
     if (isListed || !isUnreachable) continue;
+    if ((unreachableIn?.get(cluster) ?? unreachable) === "keep") continue;
     const own = slices.filter(
       (slice) => isOwnedSlice(policy.names, slice) && sourceClusterOf(slice) === cluster,
     );

@@ -3,6 +3,9 @@
 import { logCause } from "../cause.ts";
 import { counted } from "../report/counted.ts";
 
+/** A connection without an answer waits for 30 s; one that is refused is tried again at once. */
+const timeoutsMin = 2;
+
 export const apiUnreachable = logCause({
   name: "api-unreachable",
   summary:
@@ -12,6 +15,7 @@ export const apiUnreachable = logCause({
   explains: ["broken-watches", "leader-changes", "empty-ingress-status"],
   sign: "api-unreachable",
   linesMin: 3,
+  isProved: ({ details }) => (details.get("i/o timeout") ?? 0) >= timeoutsMin,
   text: ({ count, samples }) =>
     `${counted(count, "connection")} failed: ${samples[0]?.subject ?? ""} ${samples[0]?.detail ?? ""}`,
   conclude(group) {

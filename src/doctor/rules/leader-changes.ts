@@ -1,6 +1,7 @@
 // A component that loses its leader lock again and again: nothing is done while no instance leads.
 
 import { logCause } from "../cause.ts";
+import type { SignGroup } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
 
 export const leaderChanges = logCause({
@@ -11,6 +12,7 @@ export const leaderChanges = logCause({
   hop: "published",
   sign: "leader-lost",
   linesMin: 3,
+  isProved: isLost,
   text: ({ count, programs }) =>
     `${counted(count, "failure")} to keep a leader lock${programs.size === 0 ? "" : ` (${[...programs.keys()].join(", ")})`}`,
   conclude: (group) => ({
@@ -27,3 +29,11 @@ export const leaderChanges = logCause({
     },
   }),
 });
+
+/** The renewal failed, and so the process gave the lock up: a process that is asked to end only gives it up. */
+function isLost({ subjects, details }: SignGroup): boolean {
+  const isGivenUp = [...details.keys()].some((detail) =>
+    /election ?lost|stopped leading/i.test(detail),
+  );
+  return isGivenUp && [...subjects.keys()].some((lock) => lock !== "");
+}

@@ -110,7 +110,7 @@ function serversBehind({ objects }: Evidence): readonly ApiServerFacts[] {
 }
 
 /** A busy service is retried once or twice after each write; then its cache has caught up. */
-const retriesMin = 5;
+const retriesMin = 4;
 
 /** Lines without a version are retries of one write only if they are this close together. */
 const denseMs = 2_000;

@@ -30,6 +30,20 @@ export interface SyncSourceOptions
   readonly metrics?: Registry;
 }
 
+export interface SourceReport {
+  readonly cluster: string;
+  readonly isListed: boolean;
+  readonly isUnreachable: boolean;
+  readonly services: number;
+  readonly watches: readonly {
+    readonly name: ClusterWatch;
+    readonly state: WatchStatus["state"];
+    readonly detail: string;
+  }[];
+}
+
+const watchNames = ["services", "published", "pods"] as const;
+
 /** So long the first decision waits for the zones; then those that slices name count. */
 const zonesWithinMs = 10_000;
 
@@ -79,11 +93,32 @@ export class SyncSource implements OfferSource {
     return this.#state.isUnreachable;
   }
 
+  /** Everything that was true at this instant has been seen; undefined before the first lists. */
+  get currentAtMs(): MonotonicMs | undefined {
+    const times: MonotonicMs[] = [];
+    for (const name of watchNames) {
+      const { state, currentAtMs } = this.#state.watch(name);
+      if (name === "pods" && state === "refused") continue;
+      if (currentAtMs === undefined) return undefined;
+      times.push(currentAtMs);
+    }
+    return times.toSorted((one, other) => one - other)[0];
+  }
+
+  /** For people and machines. */
+  get report(): SourceReport {
+    const { cluster, isListed, isUnreachable } = this;
+    const watches = watchNames.map((name) => {
+      const { state, detail } = this.#state.watch(name);
+      return { name, state, detail };
+    });
+    return { cluster, isListed, isUnreachable, services: this.#state.counts.services, watches };
+  }
+
   /** Why it is not known yet, in words; undefined when it is. */
   get waitingFor(): string | undefined {
     if (this.isListed) return undefined;
-    const watches = ["services", "published", "pods"] as const;
-    const details = watches.map((name) => this.#state.watch(name).detail);
+    const details = watchNames.map((name) => this.#state.watch(name).detail);
     return details.find((detail) => detail !== "") ?? "not listed yet";
   }
 

@@ -80,6 +80,10 @@ export class SyncView {
     return this.#keys;
   }
 
+  get sources(): readonly SyncSource[] {
+    return this.#sources;
+  }
+
   plan(key: string): ServicePlan {
     const { namespace, name } = splitObjectKey(key);
     const { policy } = this.#options;

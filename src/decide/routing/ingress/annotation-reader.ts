@@ -38,6 +38,11 @@ export class AnnotationReader {
     return this.#annotations.has(name);
   }
 
+  /** With its prefix, as the Ingress has it. */
+  fullName(name: string): string {
+    return this.#annotations.get(name)?.fullName ?? name;
+  }
+
   /** Undefined when it is absent or wrong; then what is used instead is reported as well. */
   read<Value>(name: string, parse: Parse<Value>, instead = "so it is ignored"): Value | undefined {
     const found = this.#annotations.get(name);
@@ -54,8 +59,7 @@ export class AnnotationReader {
   }
 
   report(name: string, message: string, reason: ProblemReason = "AnnotationIgnored"): void {
-    const fullName = this.#annotations.get(name)?.fullName ?? name;
-    this.#report(reason, `annotation ${plain(fullName)}: ${message}`);
+    this.#report(reason, `annotation ${plain(this.fullName(name))}: ${message}`);
   }
 }
 

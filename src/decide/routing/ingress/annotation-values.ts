@@ -23,6 +23,12 @@ export const boolean: Parse<boolean> = (text) => {
   return { problem: `${shown(text)} is neither "true" nor "false"` };
 };
 
+/** Whether the text is a boolean, and this one. */
+export function isWord(text: string, wanted: boolean): boolean {
+  const parsed = boolean(text);
+  return "value" in parsed && parsed.value === wanted;
+}
+
 export function wholeNumber(least: number, most: number): Parse<number> {
   return (text) => {
     const value = /^-?\d{1,15}$/.test(text) ? Number(text) : Number.NaN;

@@ -162,16 +162,22 @@ describe("what is wrong is ignored alone and named", () => {
       {},
       "proxy-bodysize: unknown annotation, ignored; did you mean proxy-body-size?",
     ],
-    [
-      { "configuration-snippet": "return 200;" },
-      {},
-      "configuration-snippet: snippets are not supported, for security: text of an object never becomes nginx configuration",
-    ],
   ])("%j", (annotations, policy, problem) => {
     const { policy: found, problems } = read(annotations);
     expect({ policy: found, problems }).toEqual({
       policy,
       problems: [`AnnotationIgnored: ${problem}`],
+    });
+  });
+
+  test("a snippet has a reason of its own", () => {
+    const { policy, problems } = read({ "configuration-snippet": "return 200;" });
+    expect({ policy, problems }).toEqual({
+      policy: {},
+      problems: [
+        "SnippetIgnored: configuration-snippet: snippets are not supported, for security: " +
+          "text of an object never becomes nginx configuration",
+      ],
     });
   });
 

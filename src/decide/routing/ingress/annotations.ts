@@ -2,8 +2,8 @@
 // reported, but one that was to keep people out closes the route.
 import type { StringMap } from "../../../kube/kinds/intern.ts";
 import { nearestNames } from "../../nearest-names.ts";
-import type { AnnotationGroup } from "./annotation-group.ts";
-import { AnnotationReader, type ReportProblem } from "./annotation-reader.ts";
+import type { AnnotationGroup, AnnotationInUse } from "./annotation-group.ts";
+import { AnnotationReader, annotationPrefixes, type ReportProblem } from "./annotation-reader.ts";
 import { allowedRanges, deniedRanges, rateLimits } from "./annotations/access.ts";
 import { aliases } from "./annotations/aliases.ts";
 import { clientCertificates, passwords } from "./annotations/authentication.ts";
@@ -50,7 +50,8 @@ export function readAnnotations(annotations: StringMap, report: ReportProblem): 
   }
   const unknown = [...reader.names].filter((name) => !known.has(name));
   for (const [index, name] of unknown.entries()) {
-    reader.report(name, refusalOf(name, index < guessedMax));
+    const reason = isSnippet(name) ? "SnippetIgnored" : "AnnotationIgnored";
+    reader.report(name, refusalOf(name, index < guessedMax), reason);
   }
   return settings;
 }
@@ -61,11 +62,46 @@ const guessedMax = 20;
 /** A slip of the pen: many real annotations that are not supported differ in more letters. */
 const misspeltShare = 1 / 6;
 
+/** An annotation of an Ingress, and its effect in ingress-nginx where that is another. */
+export interface AnnotationUse {
+  /** With its prefix. */
+  readonly fullName: string;
+  /** Lockstep has this annotation; what is wrong with its value is among the problems. */
+  readonly isKnown: boolean;
+  readonly difference: string | undefined;
+}
+
+const differences = new Map(
+  annotationGroups.flatMap((group) => Object.entries(group.differences ?? {})),
+);
+
+/** For reports. `setting` reads the controller's ConfigMap. */
+export function annotationUses(
+  annotations: StringMap,
+  setting: AnnotationInUse["setting"],
+): readonly AnnotationUse[] {
+  const reader = new AnnotationReader(annotations, () => undefined);
+  const has = (name: string) => reader.has(name);
+  return [...reader.names].map((name) => {
+    const fullName = reader.fullName(name);
+    const found = differences.get(name);
+    const value = reader.text(name);
+    const ofValue = typeof found === "string" ? found : found?.({ value, has, setting });
+    const isOurs = fullName.startsWith(annotationPrefixes[0]);
+    const difference = isOurs ? "ingress-nginx does not read this annotation" : ofValue;
+    return { fullName, isKnown: known.has(name), difference };
+  });
+}
+
 function refusalOf(name: string, guess: boolean): string {
-  if (name.endsWith("-snippet")) {
+  if (isSnippet(name)) {
     return "snippets are not supported, for security: text of an object never becomes nginx configuration";
   }
   const [meant] = guess ? nearestNames(name, known, misspeltShare) : [];
   if (meant !== undefined) return `unknown annotation, ignored; did you mean ${meant}?`;
   return "not supported, so it is ignored";
+}
+
+function isSnippet(name: string): boolean {
+  return name.endsWith("-snippet");
 }

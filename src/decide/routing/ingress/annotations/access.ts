@@ -1,7 +1,12 @@
 // Allowed client networks and rate limits. A setting that cannot be applied closes the route: a
 // protected route is never open by mistake.
 import type { RateLimit } from "../../../route-policy.ts";
-import { type AnnotationGroup, present } from "../annotation-group.ts";
+import {
+  type AnnotationGroup,
+  type AnnotationInUse,
+  present,
+  seenInProblems,
+} from "../annotation-group.ts";
 import type { AnnotationReader } from "../annotation-reader.ts";
 import { itemsOf, list, network, wholeNumber } from "../annotation-values.ts";
 
@@ -12,6 +17,7 @@ const maxNetworks = 1_000;
 
 export const allowedRanges: AnnotationGroup = {
   names: ["allowlist-source-range", "whitelist-source-range"],
+  differences: { "allowlist-source-range": seenInProblems },
   read: (annotations) => {
     const name = newerOf(annotations, "allowlist-source-range", "whitelist-source-range");
     const allowFrom = networksOf(annotations, name, "are allowed");
@@ -24,6 +30,7 @@ export const allowedRanges: AnnotationGroup = {
 /** An unreadable item may be the one that the author wants to keep out most. */
 export const deniedRanges: AnnotationGroup = {
   names: ["denylist-source-range"],
+  differences: { "denylist-source-range": seenInProblems },
   read: (annotations) => {
     const name = "denylist-source-range";
     const parsed = list(network)(annotations.text(name));
@@ -61,8 +68,19 @@ const usualBurstMultiplier = 5;
 
 export const rateLimits: AnnotationGroup = {
   names: ["limit-rps", "limit-rpm", "limit-burst-multiplier", "limit-allowlist", "limit-whitelist"],
+  differences: {
+    "limit-rps": statusOfLimits,
+    "limit-rpm": statusOfLimits,
+    "limit-allowlist": seenInProblems,
+  },
   read: (annotations) => ({ policy: present({ rateLimit: rateLimitOf(annotations) }) }),
 };
+
+function statusOfLimits({ setting }: AnnotationInUse): string | undefined {
+  const status = setting("limit-req-status-code") ?? "503";
+  const counted = "an IPv6 client is its /64";
+  return status === "429" ? counted : `the answer is 429, in ingress-nginx ${status}; ${counted}`;
+}
 
 function rateLimitOf(annotations: AnnotationReader): RateLimit | undefined {
   const perSecond = annotations.read("limit-rps", wholeNumber(0, maxPerSecond)) ?? 0;

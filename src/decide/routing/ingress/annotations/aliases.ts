@@ -9,6 +9,10 @@ const maxAliases = 100;
 
 export const aliases: AnnotationGroup = {
   names: ["server-alias"],
+  differences: {
+    "server-alias":
+      "rules of other Ingresses for the same hosts count only from the same namespace",
+  },
   read: (annotations) => {
     const items = itemsOf(annotations.text("server-alias"));
     const found = new Set<string>();

@@ -2,7 +2,7 @@
 // is never open by mistake.
 
 import { shown } from "../../shown-text.ts";
-import { type AnnotationGroup, present } from "../annotation-group.ts";
+import { type AnnotationGroup, present, seenInProblems } from "../annotation-group.ts";
 import type { AnnotationReader } from "../annotation-reader.ts";
 import { oneOf, type Parse, realm } from "../annotation-values.ts";
 import type { BasicAuthentication, IngressSettings } from "../ingress-settings.ts";
@@ -30,6 +30,11 @@ const usualRealm = "Authentication required";
 
 export const passwords: AnnotationGroup = {
   names: [typeName, secretName, formName, realmName],
+  differences: {
+    [typeName]: seenInProblems,
+    [secretName]: seenInProblems,
+    [realmName]: seenInProblems,
+  },
   read: (annotations) => {
     if (!annotations.has(typeName)) {
       for (const name of [secretName, formName, realmName].filter((one) => annotations.has(one))) {

@@ -1,7 +1,7 @@
 // Which endpoint of a service gets a request.
 import type { Balance, CookieAffinity, HashPart } from "../../../route-policy.ts";
 import { shown } from "../../shown-text.ts";
-import { type AnnotationGroup, present } from "../annotation-group.ts";
+import { type AnnotationGroup, present, seenInProblems } from "../annotation-group.ts";
 import type { AnnotationReader } from "../annotation-reader.ts";
 import {
   boolean,
@@ -36,6 +36,14 @@ export const balancing: AnnotationGroup = {
     "session-cookie-secure",
     "session-cookie-change-on-failure",
   ],
+  differences: {
+    affinity:
+      "cookies have another form, so each session of ingress-nginx may move to another endpoint once",
+    "session-cookie-expires": ({ has }) =>
+      has("session-cookie-max-age") ? undefined : "the cookie has Max-Age instead of Expires",
+    "upstream-hash-by": "keys are placed otherwise, so a key may move to another endpoint once",
+    "affinity-canary-behavior": seenInProblems,
+  },
   read: (annotations) => {
     const methods = { round_robin: "round-robin", ewma: "least-latency" } as const;
     const asked = annotations.read("load-balance", oneOf(methods), "so round_robin is used");

@@ -1,5 +1,5 @@
 // Canaries: an Ingress that gives a share of the requests of another one's rules to its own service.
-import { type AnnotationGroup, present } from "../annotation-group.ts";
+import { type AnnotationGroup, present, seenInRoutes } from "../annotation-group.ts";
 import {
   boolean,
   headerValue,
@@ -23,6 +23,19 @@ const terms = [
 
 export const canary: AnnotationGroup = {
   names: ["canary", ...terms],
+  differences: {
+    canary: seenInRoutes,
+    "canary-weight": ({ has }) =>
+      has("affinity")
+        ? "a session may move when the weight changes; a header or cookie has priority over it"
+        : undefined,
+    "canary-weight-total": ({ value }) =>
+      Number(value) < usualWeightTotal
+        ? "the total is used as given; 100 is the least in ingress-nginx"
+        : undefined,
+    "canary-by-header-pattern": ({ value }) =>
+      "value" in regularExpression(value) ? undefined : "the header values always and never count",
+  },
   read: (annotations) => {
     if (annotations.read("canary", boolean) !== true) {
       for (const name of terms.filter((one) => annotations.has(one))) {

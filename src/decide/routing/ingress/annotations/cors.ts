@@ -1,9 +1,17 @@
 // Cross-origin requests, with the defaults that people know from ingress-nginx.
 
 import { shown } from "../../shown-text.ts";
-import type { AnnotationGroup } from "../annotation-group.ts";
+import { type AnnotationGroup, seenInProblems } from "../annotation-group.ts";
 import type { AnnotationReader } from "../annotation-reader.ts";
-import { boolean, itemsOf, list, type Parse, token, wholeNumber } from "../annotation-values.ts";
+import {
+  boolean,
+  isWord,
+  itemsOf,
+  list,
+  type Parse,
+  token,
+  wholeNumber,
+} from "../annotation-values.ts";
 
 const usualMethods = ["GET", "PUT", "POST", "DELETE", "PATCH", "OPTIONS"];
 
@@ -32,6 +40,13 @@ export const cors: AnnotationGroup = {
     "cors-allow-credentials",
     "cors-max-age",
   ],
+  differences: {
+    "enable-cors": ({ value }) =>
+      isWord(value, true)
+        ? "OPTIONS without Origin goes to the endpoint; ingress-nginx answers it"
+        : undefined,
+    "cors-allow-origin": seenInProblems,
+  },
   read: (annotations) => {
     if (annotations.read("enable-cors", boolean) !== true) return {};
     const isGiven = annotations.text("cors-allow-origin").trim() !== "";

@@ -25,6 +25,7 @@ describe("who is asked", () => {
       "https://auth.tools.svc/",
       { service: "tools/auth:443", host: "auth.tools.svc", path: "/", tls: true },
     ],
+    ["http://auth.tools.svc?code=200", { ...byService, path: "/?code=200" }],
     ["https://$host/oauth2/auth", { host: "$host", path: "/oauth2/auth" }],
     ["https://sso.example:8443/auth", { host: "sso.example:8443", path: "/auth" }],
   ])("%s", (text, externalAuth) => {

@@ -5,9 +5,9 @@ import type { AuthMethod, ExternalAuth } from "../../../route-policy.ts";
 import type { Backend } from "../../route.ts";
 import { backendKey } from "../../route.ts";
 import { shown } from "../../shown-text.ts";
-import { type AnnotationGroup, present } from "../annotation-group.ts";
+import { type AnnotationGroup, present, seenInProblems } from "../annotation-group.ts";
 import type { AnnotationReader } from "../annotation-reader.ts";
-import { boolean, list, location, oneOf, type Parse, token } from "../annotation-values.ts";
+import { boolean, isWord, list, location, oneOf, type Parse, token } from "../annotation-values.ts";
 
 const closing = "so every request is answered with 503";
 
@@ -33,6 +33,20 @@ const optional = [
 
 export const externalAuth: AnnotationGroup = {
   names: [urlName, ...optional],
+  differences: {
+    [headersName]: seenInProblems,
+    [urlName]:
+      "Lockstep calls the endpoints of the service itself; without an answer clients get 503, in " +
+      "ingress-nginx 500",
+    [cookieName]: ({ value }) =>
+      isWord(value, true)
+        ? undefined
+        : "cookies of the authentication service always reach the client",
+    "auth-method": ({ value }) =>
+      ["GET", "HEAD", "OPTIONS"].includes(value.toUpperCase())
+        ? undefined
+        : "the method works only with a service of the same namespace",
+  },
   read: (annotations) => {
     if (!annotations.has(urlName)) {
       for (const name of optional.filter((one) => annotations.has(one))) {
@@ -115,13 +129,15 @@ function unknownPlace(text: string): string | undefined {
 const maxUrlLength = 1_024;
 
 const authUrl: Parse<Place> = (text) => {
-  const [, scheme, host = "", portText, path = "/"] =
-    /^(https?):\/\/([A-Za-z0-9.-]+|\$(?:host|http_host|best_http_host))(?::(\d{1,5}))?(\/[\x21-\x7e]*)?$/.exec(
+  const [, scheme, host = "", portText, written = "/"] =
+    /^(https?):\/\/([A-Za-z0-9.-]+|\$(?:host|http_host|best_http_host))(?::(\d{1,5}))?([/?][\x21-\x7e]*)?$/.exec(
       text,
     ) ?? [];
   if (scheme === undefined || text.length > maxUrlLength) {
     return { problem: `${shown(text)} is not an address such as "http://auth.tools.svc/check"` };
   }
+  // A query may follow the host at once.
+  const path = written.startsWith("?") ? `/${written}` : written;
   const unknown = unknownPlace(path);
   if (unknown !== undefined) return { problem: `the variable $${unknown} is not supported here` };
   if (/^[\d.]+$/.test(host)) {

@@ -2,7 +2,12 @@
 // it may be.
 import type { RoutePolicy } from "../../../route-policy.ts";
 import { plain } from "../../shown-text.ts";
-import { type AnnotationGroup, present } from "../annotation-group.ts";
+import {
+  type AnnotationGroup,
+  onlyMoreRoom,
+  present,
+  seenInProblems,
+} from "../annotation-group.ts";
 import type { AnnotationReader } from "../annotation-reader.ts";
 import {
   absolutePath,
@@ -28,6 +33,8 @@ const maxTries = 10;
 
 export const bodySize: AnnotationGroup = {
   names: ["proxy-body-size"],
+  // Only the default differs: src/migrate/controller-settings.ts.
+  differences: { "proxy-body-size": onlyMoreRoom },
   read: (annotations) => ({
     policy: present({ maxBodyBytes: annotations.read("proxy-body-size", size(maxBodyBytes)) }),
   }),
@@ -46,6 +53,17 @@ const specials = {
 
 export const special: AnnotationGroup = {
   names: Object.values(specials),
+  differences: {
+    "proxy-buffer-size": onlyMoreRoom,
+    "proxy-request-buffering": ({ value }) =>
+      value.trim().toLowerCase() === "off"
+        ? "a body without a length is buffered; ingress-nginx passes it on as it comes"
+        : undefined,
+    "x-forwarded-prefix": ({ has }) =>
+      has("rewrite-target")
+        ? undefined
+        : "endpoints get the header; ingress-nginx sends it only with rewrite-target",
+  },
   read: (annotations) => {
     const buffering = oneOf({ on: false, off: true });
     const isStreamed = annotations.read("proxy-request-buffering", buffering);
@@ -82,6 +100,12 @@ function isOfOtherClass(annotations: AnnotationReader, policy: RoutePolicy): boo
 
 export const timeouts: AnnotationGroup = {
   names: ["proxy-connect-timeout", "proxy-send-timeout", "proxy-read-timeout"],
+  // More values are allowed, such as 500ms.
+  differences: {
+    "proxy-connect-timeout": onlyMoreRoom,
+    "proxy-send-timeout": onlyMoreRoom,
+    "proxy-read-timeout": onlyMoreRoom,
+  },
   read: (annotations) => {
     const found = present({
       connectMs: annotations.read("proxy-connect-timeout", duration(1, maxConnectMs)),
@@ -94,11 +118,25 @@ export const timeouts: AnnotationGroup = {
 
 export const retries: AnnotationGroup = {
   names: ["proxy-next-upstream", "proxy-next-upstream-tries"],
+  differences: {
+    "proxy-next-upstream": ({ value }) =>
+      itemsOf(value, /\s+/).includes("off") || conditionsIn(value).size === conditions.size
+        ? undefined
+        : "connection errors and timeouts are always retried",
+    "proxy-next-upstream-tries": ({ value }) =>
+      value === "0"
+        ? `at most ${maxTries} endpoints are tried; no limit in ingress-nginx`
+        : undefined,
+  },
   read: (annotations) => ({ policy: present({ tries: triesOf(annotations) }) }),
 };
 
 /** When another endpoint is tried is fixed; only whether and how often can be asked for. */
 const conditions: ReadonlySet<string> = new Set(["error", "timeout"]);
+
+function conditionsIn(text: string): ReadonlySet<string> {
+  return new Set(itemsOf(text, /\s+/).filter((one) => conditions.has(one)));
+}
 
 function triesOf(annotations: AnnotationReader): number | undefined {
   const asked = itemsOf(annotations.text("proxy-next-upstream"), /\s+/);
@@ -120,6 +158,21 @@ const conditionsShown = 5;
 
 export const protocol: AnnotationGroup = {
   names: ["backend-protocol", "upstream-vhost", "proxy-ssl-verify", "proxy-ssl-name"],
+  differences: {
+    "backend-protocol": ({ value }) =>
+      value.trim().toLowerCase().startsWith("grpc")
+        ? "gRPC clients without TLS use --grpc-port; in ingress-nginx the HTTP port"
+        : undefined,
+    "upstream-vhost": seenInProblems,
+    "proxy-ssl-verify": ({ value }) =>
+      value.trim().toLowerCase() === "on"
+        ? "certificates are verified against --upstream-ca, not against proxy-ssl-secret"
+        : undefined,
+    "proxy-ssl-name": ({ has }) =>
+      has("proxy-ssl-secret")
+        ? undefined
+        : "the name is used; ingress-nginx uses it only with proxy-ssl-secret",
+  },
   read: (annotations) => ({
     policy: present({
       protocol: annotations.read("backend-protocol", oneOf(protocols), "so HTTP is used"),

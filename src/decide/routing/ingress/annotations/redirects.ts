@@ -1,11 +1,30 @@
 // Where a request is sent elsewhere, and what path an endpoint sees.
 import type { Redirect, RedirectStatus } from "../../../route-policy.ts";
-import { type AnnotationGroup, present } from "../annotation-group.ts";
+import {
+  type AnnotationGroup,
+  type DifferenceOf,
+  present,
+  seenInRoutes,
+} from "../annotation-group.ts";
 import type { AnnotationReader } from "../annotation-reader.ts";
-import { absolutePath, boolean, location, oneOf, rewriteTarget } from "../annotation-values.ts";
+import {
+  absolutePath,
+  boolean,
+  isWord,
+  location,
+  oneOf,
+  rewriteTarget,
+} from "../annotation-values.ts";
 
 export const tlsRedirects: AnnotationGroup = {
   names: ["ssl-redirect", "force-ssl-redirect", "preserve-trailing-slash"],
+  differences: {
+    "ssl-redirect": seenInRoutes,
+    "preserve-trailing-slash": ({ value }) =>
+      isWord(value, false)
+        ? "redirects to https keep a trailing slash; ingress-nginx removes it"
+        : undefined,
+  },
   read: (annotations) => {
     // A slash at the end always stays, so that there is nothing to choose.
     annotations.read("preserve-trailing-slash", boolean);
@@ -18,6 +37,11 @@ export const tlsRedirects: AnnotationGroup = {
 
 export const wwwRedirect: AnnotationGroup = {
   names: ["from-to-www-redirect"],
+  differences: {
+    "from-to-www-redirect":
+      "the redirect keeps a trailing slash, ingress-nginx removes it; a rule with the other name " +
+      "as host has priority",
+  },
   read: (annotations) => ({
     redirectsWww: annotations.read("from-to-www-redirect", boolean) ?? false,
   }),
@@ -25,6 +49,11 @@ export const wwwRedirect: AnnotationGroup = {
 
 export const rewrites: AnnotationGroup = {
   names: ["rewrite-target", "use-regex", "app-root"],
+  differences: {
+    "rewrite-target": seenInRoutes,
+    "use-regex": seenInRoutes,
+    "app-root": ({ setting }) => pathOnly(setting("relative-redirects") === "true"),
+  },
   read: (annotations) => ({
     policy: present({
       rewrite: annotations.read("rewrite-target", rewriteTarget),
@@ -34,6 +63,17 @@ export const rewrites: AnnotationGroup = {
   }),
 };
 
+const ofPath: DifferenceOf = ({ value, has, setting }) =>
+  value.startsWith("/")
+    ? pathOnly(has("relative-redirects") || setting("relative-redirects") === "true")
+    : undefined;
+
+/** A browser goes to the same place. */
+function pathOnly(isRelative: boolean): string | undefined {
+  if (isRelative) return undefined;
+  return "Location is the path only; ingress-nginx adds scheme and host";
+}
+
 export const redirects: AnnotationGroup = {
   names: [
     "permanent-redirect",
@@ -41,6 +81,7 @@ export const redirects: AnnotationGroup = {
     "temporal-redirect",
     "temporal-redirect-code",
   ],
+  differences: { "permanent-redirect": ofPath, "temporal-redirect": ofPath },
   read: (annotations) => {
     const temporal = redirectOf(annotations, "temporal-redirect", 302);
     const permanent = redirectOf(annotations, "permanent-redirect", 301);

@@ -1,7 +1,8 @@
 // The documents in a saved file: one JSON document, several after each other as in `kubectl get
-// --watch -o json` and audit logs, or YAML. An incomplete document at the end is ignored.
-import { type Document, parseAllDocuments } from "yaml";
-import { isRecord } from "../kube/kinds/fields.ts";
+// --watch -o json` and audit logs, or YAML. An incomplete JSON document at the end is ignored. A
+// document that cannot be read is reported, and the others are used.
+import { isRecord } from "../kinds/fields.ts";
+import { parseYaml, YamlProblem } from "./yaml-document.ts";
 
 export interface SavedDocuments {
   readonly documents: readonly unknown[];
@@ -9,20 +10,21 @@ export interface SavedDocuments {
   readonly isSequence: boolean;
   /** A list breaks off in the middle; the documents are what is whole in it. */
   readonly isBroken?: boolean;
+  /** Of each document that cannot be read, its place and the reason. */
+  readonly problems: readonly string[];
 }
 
-/** Undefined when the text is neither JSON nor YAML. */
-export function savedDocuments(whole: string): SavedDocuments | undefined {
+export function savedDocuments(whole: string): SavedDocuments {
   try {
-    return { documents: [JSON.parse(whole)], isSequence: false };
+    return { documents: [JSON.parse(whole)], isSequence: false, problems: [] };
   } catch {
     // Most saved objects are one JSON document, which is parsed a hundred times faster.
     const text = withoutLogs(whole);
     const documents = text.trimStart().startsWith("{") ? jsonSequence(text) : [];
-    if (documents.length > 0) return { documents, isSequence: true };
+    if (documents.length > 0) return { documents, isSequence: true, problems: [] };
     const items = itemsOfBroken(text);
     return items.length > 0
-      ? { documents: items, isSequence: false, isBroken: true }
+      ? { documents: items, isSequence: false, isBroken: true, problems: [] }
       : yamlDocuments(text);
   }
 }
@@ -92,20 +94,32 @@ const yamlLengthMax = 4_000_000;
 const documentMark = /^---(?:[ \t].*)?\r?$/m;
 
 /** Objects of a list are parsed one by one, because of what parsing them together would take. */
-function yamlDocuments(text: string): SavedDocuments | undefined {
+function yamlDocuments(text: string): SavedDocuments {
   const documents: unknown[] = [];
-  for (const document of text.split(documentMark)) {
+  const problems: string[] = [];
+  for (const [index, document] of text.split(documentMark).entries()) {
     const { head, items } = listIn(document);
-    if ([head, ...items].some(({ length }) => length > yamlLengthMax)) return undefined;
-    const value = yamlValue(head);
-    const values = items.map(yamlValue);
-    if (value === undefined || values.includes(undefined)) return undefined;
-    const list = values.flatMap((one) => one?.values ?? []).flat();
-    for (const one of value.values) {
-      documents.push(isRecord(one) && items.length > 0 ? { ...one, items: list } : one);
+    const read = (part: string): unknown => {
+      try {
+        return yamlValue(part);
+      } catch (error) {
+        if (!(error instanceof YamlProblem)) throw error;
+        problems.push(`document ${index + 1}: ${error.message}`);
+        return undefined;
+      }
+    };
+    const value = read(head);
+    if (items.length === 0) {
+      if (value !== undefined && value !== null) documents.push(value);
+      continue;
     }
+    const list = items
+      .map(read)
+      .filter((one) => one !== undefined)
+      .flat();
+    documents.push({ ...(isRecord(value) ? value : {}), items: list });
   }
-  return { documents, isSequence: false };
+  return { documents, isSequence: false, problems };
 }
 
 /** As kubectl writes a list: each item begins with a dash at the left edge. */
@@ -119,15 +133,9 @@ function listIn(document: string): { readonly head: string; readonly items: read
   return { head: `${document.slice(0, list.index)}${document.slice(end)}`, items };
 }
 
-/** Undefined when it is no YAML, or refers to itself without end. */
-function yamlValue(text: string): { readonly values: readonly unknown[] } | undefined {
-  const parsed = parseAllDocuments(text);
-  if (!Array.isArray(parsed)) return { values: [] };
-  if (parsed.some(({ errors }) => errors.length > 0)) return undefined;
-  try {
-    return { values: parsed.map((one: Document): unknown => one.toJS()) };
-  } catch {
-    // The caller reports the file as invalid.
-    return undefined;
+function yamlValue(text: string): unknown {
+  if (text.length > yamlLengthMax) {
+    throw new YamlProblem(`an object has more than ${yamlLengthMax} characters of YAML`);
   }
+  return parseYaml(Buffer.from(text)).document;
 }
