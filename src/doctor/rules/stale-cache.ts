@@ -123,7 +123,7 @@ function isStuck({ subjects, count, details, spanMs, mostOfOne, timesMs }: SignG
     ([subject, times]) => subject.includes(" at version ") && times >= retriesMin,
   );
   const hasVersions = [...subjects.keys()].some((subject) => subject.includes(" at version "));
-  const isDense = !hasVersions && mostOfOne >= retriesMin && spanMs <= denseMs * count;
   const isLasting = timesMs.length === 0 || spanMs >= lastingMs;
-  return (isLasting && (isSameVersion || isDense)) || details.has("Too large resource version");
+  const isDense = !hasVersions && isLasting && mostOfOne >= retriesMin && spanMs <= denseMs * count;
+  return isSameVersion || isDense || details.has("Too large resource version");
 }
