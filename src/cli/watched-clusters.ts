@@ -6,7 +6,7 @@ import { nearestNames } from "../decide/nearest-names.ts";
 import { visible } from "../decide/routing/shown-text.ts";
 import type { Environment } from "../environment/environment.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
-import { CredentialsError } from "../kube/credentials/credentials.ts";
+import { type ClusterAccess, CredentialsError } from "../kube/credentials/credentials.ts";
 import { inClusterAccess, isInCluster } from "../kube/credentials/credentials-in-cluster.ts";
 import { contextAccess, kubeconfigAccess } from "../kube/credentials/credentials-kubeconfig.ts";
 import {
@@ -34,6 +34,8 @@ export interface WatchedClusters {
   readonly accessClusters: readonly ObservedCluster[];
   /** The address of each cluster's API server, by the cluster's name. */
   readonly servers: ReadonlyMap<string, string>;
+  /** The address and credentials of each, by its name. */
+  readonly accesses: ReadonlyMap<string, ClusterAccess>;
   /** One sentence for each context that is skipped or names a cluster twice. */
   readonly leftOut: readonly string[];
 }
@@ -65,8 +67,9 @@ export async function watchedClusters(
   };
   const clusters = watched.map(observed);
   const copies = accessContexts.length === 0 ? clusters : access.map(observed);
-  const servers = new Map([...watched, ...access].map((one) => [one.name, one.access.server]));
-  return { clusters, accessClusters: copies, servers, leftOut };
+  const accesses = new Map([...watched, ...access].map((one) => [one.name, one.access]));
+  const servers = new Map([...accesses].map(([name, { server }]) => [name, server]));
+  return { clusters, accessClusters: copies, servers, accesses, leftOut };
 }
 
 /** Without names: the cluster of this pod, or the current context; none for --access-context. */

@@ -6,6 +6,7 @@ import { emptySummary, readPath } from "../../src/doctor/evidence/read-paths.ts"
 import { type ApiCost, examineCluster } from "../../src/doctor/live/examine-cluster.ts";
 import { Gathered } from "../../src/doctor/live/gathered.ts";
 import { LiveReader } from "../../src/doctor/live/live-reader.ts";
+import type { ServerAt } from "../../src/doctor/live/servers-check.ts";
 import type { Environment } from "../../src/environment/environment.ts";
 import type { KubeClient } from "../../src/kube/client/client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
@@ -30,12 +31,20 @@ export interface ExamineOptions {
   readonly forMs: number;
   readonly maxQps?: number;
   readonly signal?: AbortSignal;
+  readonly isCompared?: boolean;
+  readonly serverAt?: ServerAt;
 }
 
 export async function examine(
   environment: Environment,
   client: KubeClient,
-  { forMs, maxQps = 10, signal = new AbortController().signal }: ExamineOptions,
+  {
+    forMs,
+    maxQps = 10,
+    signal = new AbortController().signal,
+    isCompared = false,
+    serverAt,
+  }: ExamineOptions,
 ): Promise<Examined> {
   const { files, log } = environment;
   const facts = noFacts();
@@ -54,6 +63,8 @@ export async function examine(
     signal,
     forMs,
     maxQps,
+    isCompared,
+    serverAt,
     onCost: (cost) => void costs.push(cost),
     onProgress: () => undefined,
   });

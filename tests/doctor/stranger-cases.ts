@@ -89,6 +89,16 @@ export const strangerCases: readonly DoctorCase[] = [
     ),
   },
   {
+    name: "a cache that catches up within milliseconds after a burst of writes, 1.33",
+    first: undefined,
+    text: repeat(
+      7,
+      (index) =>
+        `I0807 14:01:51.61${index}700       2 endpointslice_controller.go:344] "Error syncing endpoint slices for service, retrying" ` +
+        'logger="endpointslice-controller" key="default/shop" err="EndpointSlice informer cache is out of date"',
+    ),
+  },
+  {
     name: "conflicts of the slice controller after a rollout",
     first: undefined,
     text: `Events:

@@ -12,6 +12,7 @@ const lines = [
   "W1118 10:00:03.000001       1 controller.go:290] Resetting endpoints",
   'for master service "kubernetes" to &{{ } {kubernetes  default',
   '10.4.0.9 - - [18/Nov/2026:10:00:04 +0000] "GET / HTTP/1.1" 200 512 "-" "curl"',
+  '10.4.0.9 - - [18/Nov/2026:10:00:04 +0000] "GET /no HTTP/1.1" 404 512 "-" "curl" 431 0.01',
   '{"level":"info","ts":"2026-11-18T10:00:05Z","caller":"a.go:1","msg":"compact tree index"}',
   "Nov 18 10:00:06 node-1 kubelet[12]: starting the µ service",
   "NAME    READY   STATUS    RESTARTS   AGE",
@@ -61,8 +62,9 @@ function readPlainly(text: readonly string[]): TextFacts {
   return facts;
 }
 
-function shown({ signs, objects, settings }: TextFacts): unknown {
+function shown({ signs, objects, settings, requests }: TextFacts): unknown {
   return {
+    refused: [...requests.clientErrors.byClient],
     signs: signs.all.map(({ name, count, samples }) => ({ name, count, samples })),
     pods: [...objects.pods.values()],
     services: [...objects.services.values()],
@@ -75,4 +77,18 @@ test("a long line is cut, and lines are counted", () => {
   sieve.push(Buffer.from(`${"x".repeat(200_000)}\n\nshort\nrest`));
   sieve.end();
   expect(sieve.lines).toBe(4);
+});
+
+test("the length of a request is not its status", () => {
+  const facts = noFacts();
+  const sieve = new LineSieve(new TextReader(facts, "a.log"));
+  const request = (status: number): string =>
+    `10.4.0.9 - - [18/Nov/2026:10:00:04 +0000] "GET / HTTP/1.1" ${status} 512 "-" "curl" 431 0.01 [shop-web-80]`;
+  sieve.push(Buffer.from(`${request(200)}\n${request(404)}\n${request(200)}\n`));
+  sieve.end();
+  expect(facts.requests.clientErrors.total).toBe(1);
+  const reader = new TextReader(facts, "b.log");
+  reader.push(request(200));
+  reader.push(request(403));
+  expect(facts.requests.clientErrors.total).toBe(2);
 });

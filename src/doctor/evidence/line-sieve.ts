@@ -93,14 +93,18 @@ function isSilent(bytes: Buffer, from: number, to: number): boolean {
   return !isDigit(bytes[from]) || !hasErrorStatus(bytes, from, to);
 }
 
-/** `" 502 `: an access log whose lines begin with an address has it behind the request. */
+/**
+ * `" 502 `: an access log whose lines begin with an address has it behind the request. Further numbers behind a quote
+ * are lengths and times.
+ */
 function hasErrorStatus(bytes: Buffer, from: number, to: number): boolean {
   // A line that begins with a date is of another log.
   if (bytes[from + 4] === dash) return false;
-  for (let at = from; at < to; at += 1) {
-    if (bytes[at] !== quote || bytes[at + 1] !== space) continue;
+  for (let at = bytes.indexOf(quote, from); at >= 0 && at < to; at = bytes.indexOf(quote, at + 1)) {
+    if (bytes[at + 1] !== space || bytes[at + 5] !== space) continue;
     const status = bytes[at + 2];
-    if ((status === four || status === five) && isDigit(bytes[at + 3])) return true;
+    if (!isDigit(status) || !isDigit(bytes[at + 3]) || !isDigit(bytes[at + 4])) continue;
+    return status === four || status === five;
   }
   return false;
 }

@@ -2,6 +2,7 @@
 // from `kubectl get -o yaml|json`, from dumps, and in pieces from text that people paste; a field that
 // is not there is unknown, not absent.
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
+import { ApiServers, apiServerKind } from "./api-servers.ts";
 import { AuditTrail } from "./audit-trail.ts";
 import { Observations, observationKind } from "./observations.ts";
 import type { Place } from "./sign-log.ts";
@@ -113,6 +114,8 @@ export class ObjectFacts {
   readonly runningContainers = new Map<string, Place>();
   /** Samples over time. */
   readonly observed = new Observations();
+  /** API servers that were asked one by one. */
+  readonly apiServers = new ApiServers();
   /** Of API servers. */
   readonly audit = new AuditTrail();
   /** Lists and objects that were not read because of their size. */
@@ -289,6 +292,9 @@ export class ObjectFacts {
       case "Event":
         if (String(object["apiVersion"]).startsWith("audit.k8s.io/")) this.#addAudit(object, place);
         else this.#addEvent(object, place);
+        return;
+      case apiServerKind:
+        this.apiServers.add(object, place);
         return;
       case observationKind:
         this.observed.add(object, place);

@@ -88,7 +88,7 @@ export const knownWords = new WordFinder([
 ]);
 
 /** nginx, Traefik and Envoy in their text forms: the client, where it stands first, and the status. */
-const failedRequest = /^(?:(\d{1,3}(?:\.\d{1,3}){3}) - |\[\d{4}-\d\d-\d\dT).{0,4096}?" ([45]\d\d) /;
+const request = /^(?:(\d{1,3}(?:\.\d{1,3}){3}) - |\[\d{4}-\d\d-\d\dT).{0,4096}?" (\d\d\d) /;
 
 /** Below two minutes a new object has no status yet. */
 const youngAge = /^(?:\d{1,3}s|1m\d{0,2}s?)$/;
@@ -234,8 +234,8 @@ export class TextReader {
   /** Only failed requests are read; the others say nothing here. */
   #readRequest(text: string, place: Place, words: readonly string[]): boolean {
     const isJson = words.some((word) => failedWords.includes(word));
-    const [, client, status = ""] = isJson ? [] : (failedRequest.exec(text) ?? []);
-    if (!isJson && status === "") return false;
+    const [, client, status = ""] = isJson ? [] : (request.exec(text) ?? []);
+    if (!isJson && !/^[45]/.test(status)) return false;
     if (status.startsWith("4")) {
       if (client !== undefined) this.#facts.requests.addClientError(client, place);
       return true;

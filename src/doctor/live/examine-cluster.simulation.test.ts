@@ -128,7 +128,7 @@ function examineWithRights(without?: Right): Promise<Examined> {
     const operator = stage.environmentOf("operator");
     const access = fixedAccess({ name: "blue", server, token: status.token });
     const limited = new HttpKubeClient({ ...operator, cluster: access, userAgent: "doctor" });
-    return examine(operator, limited, { forMs: 20_000 });
+    return examine(operator, limited, { forMs: 20_000, isCompared: true });
   });
 }
 

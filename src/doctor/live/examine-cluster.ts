@@ -7,10 +7,11 @@ import type { RawRecord } from "../../kube/kinds/fields.ts";
 import { ChangesWatch } from "./changes-watch.ts";
 import { type ComponentPod, componentPod } from "./component-pods.ts";
 import type { Gathered } from "./gathered.ts";
-import { isLock, type LiveKind, liveKinds, textIn, trimmed } from "./live-kinds.ts";
+import { isLock, type LiveKind, liveKinds, roleKinds, textIn, trimmed } from "./live-kinds.ts";
 import type { LiveReader } from "./live-reader.ts";
 import { MetricsReader } from "./metrics-reader.ts";
 import { Sampler } from "./sampler.ts";
+import { checkServers, type ServerAt, serverRequestsMax } from "./servers-check.ts";
 
 export interface LiveOptions extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly cluster: string;
@@ -20,6 +21,10 @@ export interface LiveOptions extends Pick<Environment, "clock" | "timers" | "ran
   /** How long it samples. */
   readonly forMs: number;
   readonly maxQps: number;
+  /** Roles are listed too, because the cluster is compared with another one. */
+  readonly isCompared?: boolean;
+  /** To ask each API server; without it only the reached one is examined. */
+  readonly serverAt?: ServerAt | undefined;
   /** Called once, after the objects were counted and before they are listed. */
   readonly onCost: (cost: ApiCost) => void;
   readonly onProgress: (step: string, detail: string) => void;
@@ -77,75 +82,106 @@ export async function examineCluster(options: LiveOptions): Promise<Examination>
 async function examine(options: LiveOptions, progress: { samples: number }): Promise<void> {
   const { reader, gathered, onProgress } = options;
   onProgress("counting objects", "");
-  const version = await reader.object("version", "/version");
-  if (version !== undefined) {
-    await gathered.text("version.txt", `Server Version: ${textIn(version, "gitVersion")}\n`);
-  }
-  const counts = new Map<string, number | undefined>();
-  for (const kind of liveKinds) {
-    const count = await reader.count(kind);
-    if (reader.canList(kind)) counts.set(kind.resource, count);
-  }
+  await readVersion(reader, gathered);
+  const kinds = options.isCompared === true ? [...liveKinds, ...roleKinds] : liveKinds;
+  const counts = await countsOf(reader, kinds);
   if (reader.answers === 0) return;
   const sampler = new Sampler({ ...options, nodes: counts.get("nodes") ?? 0 });
   options.onCost(costOf(options, counts, sampler));
-  const components = await readLists(options, sampler);
-  for (const { program, namespace, name, flags } of components) {
-    if (flags.length === 0) continue;
-    await gathered.text(`flags/${namespace}/${program}/${name}.txt`, `${flags.join("\n")}\n`);
-  }
+  const components = await readLists(options, kinds, (kind, object) =>
+    sampler.listed(kind.kind, object),
+  );
   const metrics = new MetricsReader(options, components);
   onProgress("reading metrics", "");
   await metrics.read();
   await observe(options, sampler, progress);
   await metrics.read();
+  const { serverAt } = options;
+  if (serverAt !== undefined) {
+    onProgress("asking each API server", "");
+    await checkServers({ ...options, serverAt });
+  }
   await readHolders(options, sampler);
   await readStatuses(options);
   await readLogs(options, components);
 }
 
 function costOf(
-  { reader, forMs }: LiveOptions,
+  { reader, forMs, serverAt }: LiveOptions,
   counts: ReadonlyMap<string, number | undefined>,
   sampler: Sampler,
 ): ApiCost {
   const pages = (resource: string): number =>
-    counts.has(resource) ? Math.max(1, Math.ceil((counts.get(resource) ?? 1) / pageObjects)) : 0;
-  const sum = (resources: Iterable<string>): number =>
-    [...resources].reduce((total, resource) => total + pages(resource), 0);
-  const lists = sum(counts.keys());
+    counts.has(resource) ? pagesOf(counts.get(resource)) : 0;
+  const lists = listsOf(counts);
   const minutes = Math.ceil(forMs / 60_000);
   const watches =
-    ChangesWatch.startRequests + sum(watchedResources) + minutes * ChangesWatch.requestsPerMinute;
+    ChangesWatch.startRequests +
+    watchedResources.reduce((sum, resource) => sum + pages(resource), 0) +
+    minutes * ChangesWatch.requestsPerMinute;
   const { perSampleMax: perSample, everyMs: sampleEveryMs } = sampler;
   const samples = Math.max(1, Math.floor(forMs / sampleEveryMs) + 1);
   const metrics = 2 + 3 * podsOfProgramMax;
   const logs = podsOfProgramMax * programs;
   // Statuses of Ingresses and holders of locks are read once more at the end.
-  const last = pages("ingresses") + sampler.locksMax;
+  const last =
+    pages("ingresses") + sampler.locksMax + (serverAt === undefined ? 0 : serverRequestsMax);
   const total = reader.requests + lists + watches + samples * perSample + metrics + logs + last;
   return { objects: counts, lists, watches, perSample, sampleEveryMs, metrics, logs, total };
 }
 
-/** Returns the pods of the control plane. */
-async function readLists(
-  { reader, onProgress, gathered }: LiveOptions,
-  sampler: Sampler,
+export async function readVersion(reader: LiveReader, gathered: Gathered): Promise<void> {
+  const version = await reader.object("version", "/version");
+  if (version === undefined) return;
+  await gathered.text("version.txt", `Server Version: ${textIn(version, "gitVersion")}\n`);
+}
+
+/** By resource; kinds that cannot be listed are left out. */
+export async function countsOf(
+  reader: LiveReader,
+  kinds: readonly LiveKind[],
+): Promise<ReadonlyMap<string, number | undefined>> {
+  const counts = new Map<string, number | undefined>();
+  for (const kind of kinds) {
+    const count = await reader.count(kind);
+    if (reader.canList(kind)) counts.set(kind.resource, count);
+  }
+  return counts;
+}
+
+/** Requests to list them all. */
+export function listsOf(counts: ReadonlyMap<string, number | undefined>): number {
+  return [...counts.values()].reduce<number>((sum, count) => sum + pagesOf(count), 0);
+}
+
+function pagesOf(count: number | undefined): number {
+  return Math.max(1, Math.ceil((count ?? 1) / pageObjects));
+}
+
+/** Returns the pods of the control plane, whose flags it reads. */
+export async function readLists(
+  { reader, onProgress, gathered }: Pick<LiveOptions, "reader" | "onProgress" | "gathered">,
+  kinds: readonly LiveKind[],
+  onListed: (kind: LiveKind, object: RawRecord) => void,
 ): Promise<readonly ComponentPod[]> {
   const components: ComponentPod[] = [];
-  for (const kind of liveKinds) {
+  for (const kind of kinds) {
     let read = 0;
     for await (const page of reader.pages(kind)) {
       read += page.length;
       onProgress(`listing ${kind.resource}`, String(read));
       for (const object of page) {
-        sampler.listed(kind.kind, object);
+        onListed(kind, object);
         const component = kind.kind === "Pod" ? componentPod(object) : undefined;
         if (component !== undefined && isOneOfFew(component, components))
           components.push(component);
       }
       await keep(gathered, kind, page);
     }
+  }
+  for (const { program, namespace, name, flags } of components) {
+    if (flags.length === 0) continue;
+    await gathered.text(`flags/${namespace}/${program}/${name}.txt`, `${flags.join("\n")}\n`);
   }
   return components;
 }

@@ -57,6 +57,14 @@ export const liveKinds: readonly LiveKind[] = [
   },
 ];
 
+const rbac = ["/apis/rbac.authorization.k8s.io/v1", "/apis/rbac.authorization.k8s.io/v1beta1"];
+
+/** Only to compare two clusters. */
+export const roleKinds: readonly LiveKind[] = [
+  { kind: "ClusterRole", resource: "clusterroles", roots: rbac, fields: ["rules"] },
+  { kind: "Role", resource: "roles", roots: rbac, fields: ["rules"] },
+];
+
 export const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader";
 const keptAnnotations = [leaderAnnotation, "endpoints.kubernetes.io/over-capacity"];
 const keptMetadata = ["name", "namespace", "labels", "creationTimestamp", "deletionTimestamp"];

@@ -2,6 +2,7 @@
 // The trigger is a start of the controller manager, the periodic resync, or a change of many pods.
 
 import { durationText } from "../../environment/duration-text.ts";
+import type { Journey } from "../../timeline/journey.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { MetricsWindow } from "../evidence/metrics-window.ts";
@@ -27,6 +28,10 @@ const quietMs = 30 * 60_000;
 /** A controller manager syncs its caches for some minutes at most. */
 const startMs = 10 * 60_000;
 
+/** Changes of many pods come this close together, and to the wave that they bring about. */
+const massMs = 60_000;
+const massMin = 100;
+
 /** The period is drawn at the start of the process: 12 h, times 1 to 2. */
 const periodMs = { min: 11.5 * 3_600_000, max: 24.5 * 3_600_000 } as const;
 
@@ -42,6 +47,8 @@ interface Wave {
 type Trigger =
   | { readonly type: "start"; readonly isRelabel: boolean }
   | { readonly type: "resync"; readonly periodMs: number; readonly lastMs: number }
+  /** `3 nodes became not ready`. */
+  | { readonly type: "mass change"; readonly text: string }
   | { readonly type: "unknown" };
 
 export const endpointBacklog: Cause = {
@@ -76,7 +83,9 @@ export const endpointBacklog: Cause = {
       },
       missing:
         trigger.type === "unknown"
-          ? ["a longer log of the controller manager: its start, and the wave before this one"]
+          ? [
+              "a longer log of the controller manager: its start, nodes that became not ready, and the wave before this one",
+            ]
           : [],
     };
   },
@@ -105,6 +114,8 @@ function triggerText(trigger: Trigger): string {
       const next = new Date(lastMs + period).toISOString().slice(5, 16).replace("T", " ");
       return `The trigger is the periodic resync, each ${durationText(period)}; the next one is at about ${next} on the clock of the log.`;
     }
+    case "mass change":
+      return `The trigger is a change of many pods: ${trigger.text}.`;
     default:
       return "The trigger is not in the evidence.";
   }
@@ -118,6 +129,8 @@ function triggerOf(evidence: Evidence): Trigger {
     started.some((at) => fromMs - at >= 0 && fromMs - at <= startMs),
   );
   if (isStart) return { type: "start", isRelabel: minor >= relabelMinor };
+  const text = lostNodes(evidence, all) ?? manyChanges(evidence);
+  if (text !== undefined) return { type: "mass change", text };
   const gaps = all.slice(1).map(({ fromMs }, index) => fromMs - (all[index]?.fromMs ?? fromMs));
   const period = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
   const last = all.at(-1);
@@ -126,6 +139,37 @@ function triggerOf(evidence: Evidence): Trigger {
     return { type: "resync", periodMs: period, lastMs: last.fromMs };
   }
   return { type: "unknown" };
+}
+
+/** Nodes that became not ready just before a wave: the endpoints of all their pods leave. */
+function lostNodes({ signs }: Evidence, all: readonly Wave[]): string | undefined {
+  const lost = signs.get("node-not-ready");
+  const isTrigger = lost?.timesMs.some((at) =>
+    all.some(({ fromMs, toMs }) => at >= fromMs - massMs && at <= toMs),
+  );
+  if (lost === undefined || isTrigger !== true) return undefined;
+  const [first = ""] = lost.topSubjects(1);
+  const { size } = lost.subjects;
+  return size > 1 ? `${size} nodes became not ready` : `${first || "a node"} became not ready`;
+}
+
+/** The most changes that were observed to start within so long; a rollout has dozens. */
+function manyChanges({ journeys }: Evidence): string | undefined {
+  const started = (journeys?.journeys ?? [])
+    .filter(({ origin }) => origin.beforeStart === undefined)
+    .sort((a, b) => a.origin.at - b.origin.at);
+  let most: readonly Journey[] = [];
+  for (let first = 0, last = 0; last < started.length; last += 1) {
+    const toMs = started[last]?.origin.at ?? 0;
+    while (toMs - (started[first]?.origin.at ?? 0) > massMs) first += 1;
+    if (last - first >= most.length) most = started.slice(first, last + 1);
+  }
+  if (most.length < massMin) return undefined;
+  const services = new Set(most.map(({ endpoint }) => endpoint.service)).size;
+  return (
+    `${most.length} endpoints of ${counted(services, "service")} changed within ` +
+    durationText((most.at(-1)?.origin.at ?? 0) - (most[0]?.origin.at ?? 0))
+  );
 }
 
 function waveSign(evidence: Evidence): readonly Sign[] {

@@ -1,16 +1,20 @@
 // A controller or a client that works with a cache which is behind: its informer still shows an object
 // that it has replaced, or the API server that it asks is behind another one.
 
-import { logCause } from "../cause.ts";
+import { durationText } from "../../environment/duration-text.ts";
+import { type Cause, logCause } from "../cause.ts";
+import type { ApiServerFacts } from "../evidence/api-servers.ts";
+import type { Evidence } from "../evidence/evidence.ts";
 import { isPublishedSoon } from "../evidence/published-lag.ts";
 import { versionParts } from "../evidence/settings.ts";
-import type { SignGroup } from "../evidence/sign-log.ts";
+import { placeText, type SignGroup } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
 
 /** The guard against stale caches of 1.28 to 1.31 could get stuck (issue 127370); fixed from here on. */
 const fixedPatch: Readonly<Record<number, number>> = { 28: 15, 29: 10, 30: 6, 31: 2 };
 
-export const staleCache = logCause({
+/** A log may show it, and the caches of API servers that were asked one by one. */
+const byLog = logCause({
   name: "stale-cache",
   summary:
     "A cache of a controller, or of an API server, is behind. The controller refuses to publish from " +
@@ -63,17 +67,63 @@ export const staleCache = logCause({
   },
 });
 
+export const staleCache: Cause = {
+  ...byLog,
+
+  signs(evidence) {
+    const behind = serversBehind(evidence);
+    const [first] = behind;
+    if (first === undefined) return byLog.signs(evidence);
+    const lines = behind.map(({ address, object = "", behindMs, place }) => ({
+      text: `the cache of API server ${address} has a ${object} that is ${durationText(behindMs)} older than the stored one`,
+      source: placeText(place),
+    }));
+    return [{ weight: "proof", source: "objects", lines }, ...byLog.signs(evidence)];
+  },
+
+  conclude(evidence) {
+    const behind = serversBehind(evidence);
+    if (behind.length === 0) return byLog.conclude(evidence);
+    const [first] = behind;
+    const addresses = behind.map(({ address }) => address).join(", ");
+    return {
+      severity: "critical",
+      cause:
+        `The cache of API server ${addresses} is behind what is stored, by ${durationText(first?.behindMs ?? 0)}. ` +
+        "Each controller, proxy and ingress that watches there sees endpoints late.",
+      fix: {
+        component: `kube-apiserver at ${addresses}`,
+        change: `kubectl get --raw '/readyz?verbose' --server https://${first?.address ?? ""}   # then restart this API server`,
+        reason:
+          "A watch cache follows etcd. It is behind when its etcd member is slow or cut off. Its clients do not " +
+          "notice: their watches stay open, and bookmarks continue with old versions.",
+      },
+    };
+  },
+};
+
+/** The most first. */
+function serversBehind({ objects }: Evidence): readonly ApiServerFacts[] {
+  return objects.apiServers.all
+    .filter(({ behindMs }) => behindMs > 0)
+    .sort((a, b) => b.behindMs - a.behindMs);
+}
+
 /** A busy service is retried once or twice after each write; then its cache has caught up. */
 const retriesMin = 4;
 
 /** Lines without a version are retries of one write only if they are this close together. */
 const denseMs = 2_000;
 
-function isStuck({ subjects, count, details, spanMs, mostOfOne }: SignGroup): boolean {
+/** A cache that catches up after a burst of writes does so within milliseconds. */
+const lastingMs = 2_000;
+
+function isStuck({ subjects, count, details, spanMs, mostOfOne, timesMs }: SignGroup): boolean {
   const isSameVersion = [...subjects].some(
     ([subject, times]) => subject.includes(" at version ") && times >= retriesMin,
   );
   const hasVersions = [...subjects.keys()].some((subject) => subject.includes(" at version "));
-  const isDense = !hasVersions && mostOfOne >= retriesMin && spanMs <= denseMs * count;
+  const isLasting = timesMs.length === 0 || spanMs >= lastingMs;
+  const isDense = !hasVersions && isLasting && mostOfOne >= retriesMin && spanMs <= denseMs * count;
   return isSameVersion || isDense || details.has("Too large resource version");
 }

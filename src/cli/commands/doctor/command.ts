@@ -39,7 +39,8 @@ With --context it examines a live cluster instead, or together with the files. I
 lists nodes, Leases, ConfigMaps, Endpoints, Services, pods, Ingresses and Events. For the time of --for
 it then watches endpoint changes, and samples heartbeats of nodes, renewals of leader locks and the
 addresses of the service kubernetes. It reads metrics of the API server and of controller managers
-before and after that, and last the logs and flags of API servers, controller managers, etcd and
+before and after that, asks each API server whether its cache is current, and reads last the logs and
+flags of API servers, controller managers, etcd and
 ingress controllers. It never reads Secrets. It prints the largest number of requests before it
 starts. A missing permission is reported and does not stop it; deploy/rbac/doctor.yaml has all of them.
 Heartbeats come every 10 s and a late one takes longer than 40 s: use --for 2m for them. Ctrl-C prints
@@ -50,10 +51,9 @@ data of ConfigMaps and no environment variables, but logs can contain names and 
 
 Each finding has the cause, the evidence with file and line, the confidence and the fix. Where a
 simulation can tell, the fix has its effect for the sizes and flags that were found; --no-predict
-leaves that out. "certain"
-has at least two independent sources, "likely" has one, "possible" has no proof. A finding that
-follows from another one is shown below it. Without evidence there is no finding; if something points
-to a cause and is not enough, the doctor prints what is missing.
+leaves that out. "certain" has at least two independent sources, "likely" has one, "possible" has no
+proof. A finding that follows from another one is shown below it. Without evidence there is no finding;
+if something points to a cause and is not enough, the doctor prints what is missing.
 
 --anonymize replaces the names that the evidence has; read the output before you publish it.
 
@@ -67,6 +67,7 @@ Examples:
   lockstep doctor dump/ --output json | jq '.findings[].rule'
   lockstep doctor manager.log --metrics before.txt --metrics after.txt
   lockstep doctor bad/ --compare good/ --anonymize
+  lockstep doctor --context prod --compare staging
   lockstep doctor --context prod
   lockstep doctor --all-contexts --output json
   lockstep doctor --context prod --for 2m --max-qps 5 --save seen
@@ -82,9 +83,9 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
       [],
     )
     .option(
-      "--compare <path>",
-      "also list what differs from a healthy cluster: its saved file or folder",
-      filePath,
+      "--compare <path-or-context>",
+      "also list what differs from a healthy cluster: its saved files, or its context",
+      anyText,
     )
     .optionsGroup("Live cluster:")
     .option(

@@ -95,3 +95,55 @@ test("prints what was read so far when it is stopped early", () =>
     expect(seen.out).toContain("Stopped early: this is the result of what was read until then.");
     expect(seen.out).toMatch(/cluster a: \d+ requests, \d+ watches, [5-9] samples/);
   }));
+
+const healthy = `
+Server Version: v1.20.2
+    - --kube-api-qps=300
+---
+apiVersion: v1
+kind: Endpoints
+metadata: { name: web, namespace: shop }
+`;
+
+test("compares with a healthy cluster, whose requests are announced", () =>
+  inControllerWorld(async (world) => {
+    const environment = world.simulation.host("lockstep");
+    await environment.files.makeDirectory("/bad");
+    await environment.files.write("/bad/a.txt", healthy);
+    const compared = ["--compare", "a", "--kubeconfig", "/kubeconfig"];
+    const seen = await doctor(world, "/bad", ...compared, "--output", "json");
+    expect(JSON.parse(seen.out).differences).toEqual(
+      expect.arrayContaining([
+        { what: "version", here: "1.20.2", there: "1.33.1" },
+        { what: "flag --kube-api-qps", here: "300", there: "20" },
+      ]),
+    );
+    expect(seen.errors.replaceAll(/\s+/g, " ")).toMatch(
+      /a: reads only, to compare\. Will list Endpoints, pods and roles in \d+ requests, at most 10 a second\./,
+    );
+    const live = await doctor(
+      world,
+      ...at("a"),
+      "--for",
+      "1s",
+      "--compare",
+      "/bad",
+      "--output",
+      "json",
+    );
+    expect(JSON.parse(live.out).differences).toEqual(
+      expect.arrayContaining([
+        { what: "version", here: "1.33.1", there: "1.20.2" },
+        { what: "flag --kube-api-qps", here: "20", there: "300" },
+      ]),
+    );
+  }));
+
+test("a mistyped context to compare with is refused before anything is read", () =>
+  inControllerWorld(async (world) => {
+    const asked = ["--compare", "stagin", "--kubeconfig", "/kubeconfig"];
+    const refused = await doctor(world, ...at("a"), ...asked.slice(0, 2)).catch(String);
+    expect(refused).toContain(
+      "--compare stagin: there is no such file or folder, and the kubeconfig",
+    );
+  }));

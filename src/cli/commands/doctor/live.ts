@@ -2,13 +2,19 @@
 // the progress meanwhile, and saves what was read if a folder is given.
 import { visible } from "../../../decide/routing/shown-text.ts";
 import type { Facts } from "../../../doctor/evidence/evidence.ts";
+import { readCompared } from "../../../doctor/live/compared-cluster.ts";
 import { type ApiCost, examineCluster } from "../../../doctor/live/examine-cluster.ts";
 import { Gathered } from "../../../doctor/live/gathered.ts";
 import { LiveReader } from "../../../doctor/live/live-reader.ts";
 import { durationText } from "../../../environment/duration-text.ts";
+import type { Environment } from "../../../environment/environment.ts";
 import { type Files, FilesError, ownerOnly, ownerOnlyFolder } from "../../../environment/files.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
+import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { RateLimitedClient } from "../../../kube/client/rate-limited-client.ts";
+import { ServerAccess } from "../../../kube/client/server-access.ts";
 import { TokenBucket } from "../../../kube/client/token-bucket.ts";
+import type { ClusterAccess } from "../../../kube/credentials/credentials.ts";
 import type { ObservedCluster } from "../../../observe/observer.ts";
 import { type CommandContext, UsageError } from "../../command.ts";
 import { asUsage } from "../../flags.ts";
@@ -36,22 +42,28 @@ export interface LiveSummary {
 const defaultForMs = 60_000;
 const defaultMaxQps = 10;
 
+export interface LiveCluster extends ObservedCluster {
+  /** To reach each API server at its own address. */
+  readonly access: ClusterAccess | undefined;
+}
+
+const userAgent = "lockstep-doctor";
+
 export async function examineLive(
   { environment, terminal, stop }: CommandContext,
-  { cluster, client }: ObservedCluster,
+  { cluster, client, access }: LiveCluster,
   facts: Facts,
   flags: DoctorFlags,
 ): Promise<LiveSummary> {
   const { clock, timers, files } = environment;
   const { for: forMs = defaultForMs, maxQps = defaultMaxQps, save } = flags;
-  const limited = new RateLimitedClient({
-    client,
-    bucket: new TokenBucket({ clock, timers, qps: maxQps, burst: 1 }),
-    clock,
-    // Waiting for a token is how the flag works, so it is not reported.
-    onThrottled: () => undefined,
-  });
-  const reader = new LiveReader({ client: limited, signal: stop });
+  const limited = limitOf({ clock, timers, maxQps });
+  const reader = new LiveReader({ client: limited(client), signal: stop });
+  const direct = access && new ServerAccess(access, {});
+  const serverAt = (address: string): KubeClient | undefined =>
+    direct?.mayGoDirect === true
+      ? limited(new HttpKubeClient({ ...environment, cluster: direct.at(address), userAgent }))
+      : undefined;
   const folder = save === undefined ? undefined : `${save}/${fileName(cluster)}`;
   const gathered = new Gathered({
     facts,
@@ -77,6 +89,8 @@ export async function examineLive(
         signal: stop,
         forMs,
         maxQps,
+        isCompared: flags.compare !== undefined,
+        serverAt,
         onCost,
         onProgress: (step, detail) =>
           progress.show(`${visible(cluster)}: ${step}`, visible(detail)),
@@ -88,6 +102,53 @@ export async function examineLive(
   } finally {
     progress.clear();
   }
+}
+
+/** All clients of a cluster share one rate. */
+function limitOf({
+  clock,
+  timers,
+  maxQps,
+}: Pick<Environment, "clock" | "timers"> & { readonly maxQps: number }): (
+  client: KubeClient,
+) => KubeClient {
+  const bucket = new TokenBucket({ clock, timers, qps: maxQps, burst: 1 });
+  // Waiting for a token is how the flag works, so it is not reported.
+  const onThrottled = (): void => undefined;
+  return (client) => new RateLimitedClient({ client, bucket, clock, onThrottled });
+}
+
+/** Reads a healthy cluster, to compare; returns what could not be read, each as a sentence. */
+export async function readHealthy(
+  { environment, terminal, stop }: CommandContext,
+  { cluster, client }: ObservedCluster,
+  facts: Facts,
+  { maxQps = defaultMaxQps }: DoctorFlags,
+): Promise<readonly string[]> {
+  const { clock, timers } = environment;
+  const limited = limitOf({ clock, timers, maxQps });
+  const reader = new LiveReader({ client: limited(client), signal: stop });
+  const progress = new ProgressLine({ terminal, clock });
+  const name = visible(cluster);
+  try {
+    await readCompared({
+      reader,
+      gathered: new Gathered({ facts, cluster }),
+      onCost: (lists) => {
+        progress.clear();
+        terminal.writeError(
+          `${name}: reads only, to compare. Will list Endpoints, pods and roles in ` +
+            `${counted(lists, "request")}, at most ${maxQps} a second.\n`,
+        );
+      },
+      onProgress: (step, detail) => progress.show(`${name}: ${step}`, visible(detail)),
+    });
+  } catch (error) {
+    if (!stop.aborted) throw error;
+  } finally {
+    progress.clear();
+  }
+  return reader.problems.map((text) => `${cluster}: ${text}`);
 }
 
 /** `blue: will list 3 nodes, …`. */

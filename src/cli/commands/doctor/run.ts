@@ -30,7 +30,7 @@ import { ProgressLine } from "../../terminal/progress-line.ts";
 import { watchedClusters } from "../../watched-clusters.ts";
 import { fixEffects } from "../whatif/fix-effect.ts";
 import type { DoctorFlags } from "./command.ts";
-import { examineLive } from "./live.ts";
+import { examineLive, type LiveCluster, readHealthy } from "./live.ts";
 import { anonymousReport, explanation, reportText } from "./view.ts";
 
 /** Two looks at a metrics page. */
@@ -51,7 +51,7 @@ export async function runDoctor(
   const { context: contexts, allContexts = false } = flags;
   const isLive = contexts.length > 0 || allContexts;
   refuseWithout("--context", isLive, {
-    "--kubeconfig": flags.kubeconfig !== undefined,
+    "--kubeconfig": flags.kubeconfig !== undefined && flags.compare === undefined,
     "--for": flags.for !== undefined && !flags.metrics.some(isUrl),
     "--max-qps": flags.maxQps !== undefined,
     "--save": flags.save !== undefined,
@@ -62,12 +62,13 @@ export async function runDoctor(
         "for a live cluster",
     );
   }
-  if (!isLive) return diagnoseOne(context, paths, flags);
+  const healthy = await healthyOf(context, flags);
+  if (!isLive) return diagnoseOne(context, flags, { paths, healthy });
   if (paths.length > 0 && (contexts.length > 1 || allContexts)) {
     throw new UsageError("files can be read together with one --context only: remove the others.");
   }
   const asked = { kubeconfig: flags.kubeconfig, contexts, allContexts };
-  const { clusters, leftOut } = await asUsage([CredentialsError], () =>
+  const { clusters, accesses, leftOut } = await asUsage([CredentialsError], () =>
     watchedClusters(
       context.environment,
       { ...asked, accessContexts: [], userAgent: "lockstep-doctor" },
@@ -78,19 +79,32 @@ export async function runDoctor(
   const codes: ExitCode[] = [];
   // One after the other: what is found in one cluster says nothing about another one.
   for (const cluster of clusters) {
-    codes.push(await diagnoseOne(context, paths, flags, cluster));
+    const access = accesses.get(cluster.cluster);
+    codes.push(
+      await diagnoseOne(context, flags, { paths, cluster: { ...cluster, access }, healthy }),
+    );
     if (context.stop.aborted) break;
   }
   if (codes.includes(1)) return 1;
   return codes.includes(0) ? 0 : 2;
 }
 
+interface Subject {
+  readonly paths: readonly string[];
+  readonly cluster?: LiveCluster;
+  readonly healthy: Healthy | undefined;
+}
+
+/** To compare with. */
+type Healthy =
+  | { readonly type: "path"; readonly path: string }
+  | { readonly type: "cluster"; readonly cluster: ObservedCluster };
+
 /** The files, a cluster, or both as one body of evidence. */
 async function diagnoseOne(
   context: CommandContext,
-  paths: readonly string[],
   flags: DoctorFlags,
-  cluster?: ObservedCluster,
+  { paths, cluster, healthy }: Subject,
 ): Promise<ExitCode> {
   const facts = noFacts();
   const summary = await readAll(context, facts, paths);
@@ -109,7 +123,7 @@ async function diagnoseOne(
   const diagnosis = await predicted(context, evidence, diagnose(evidence, causes), flags);
   const { objects, journeys: changes, metrics } = evidence;
   const read = { objects, changes, metrics: metrics.length, signs: facts.signs.all };
-  const differences = await comparedWith(context, facts, flags.compare);
+  const differences = await comparedWith(context, flags, { facts, summary, healthy });
   const examined = { ...summary, ...read, live, differences };
   const options = { ...flags, terminal: context.terminal };
   if (flags.anonymize !== true) {
@@ -149,16 +163,46 @@ async function predicted(
   }
 }
 
-/** What differs from a second body of evidence; undefined unless one is given. */
+/** What differs from a second body of evidence, files or a cluster; undefined unless one is given. */
 async function comparedWith(
   context: CommandContext,
-  facts: Facts,
-  path: string | undefined,
+  flags: DoctorFlags,
+  {
+    facts,
+    summary,
+    healthy,
+  }: Pick<Subject, "healthy"> & { readonly facts: Facts; readonly summary: ReadSummary },
 ): Promise<readonly Difference[] | undefined> {
-  if (path === undefined) return undefined;
+  if (healthy === undefined) return undefined;
   const other = noFacts();
-  await readAll(context, other, [path]);
+  if (healthy.type === "path") await readAll(context, other, [healthy.path]);
+  else summary.limits.push(...(await readHealthy(context, healthy.cluster, other, flags)));
   return differencesOf(facts, other);
+}
+
+/** A file or folder, or else a context of the kubeconfig. */
+async function healthyOf(
+  context: CommandContext,
+  { compare: name, kubeconfig }: DoctorFlags,
+): Promise<Healthy | undefined> {
+  if (name === undefined) return undefined;
+  const isThere = (await context.environment.files.kind(absolute(name))) !== undefined;
+  if (isThere) return { type: "path", path: name };
+  const asked = { kubeconfig, contexts: [name], allContexts: false, accessContexts: [] };
+  try {
+    const { clusters } = await watchedClusters(
+      context.environment,
+      { ...asked, userAgent: "lockstep-doctor" },
+      context.stop,
+    );
+    const [cluster] = clusters;
+    if (cluster !== undefined) return { type: "cluster", cluster };
+  } catch (error) {
+    if (!(error instanceof CredentialsError) && !(error instanceof UsageError)) throw error;
+    const text = `--compare ${visible(name)}: there is no such file or folder, and ${error.message}`;
+    throw new UsageError(text, { cause: error });
+  }
+  throw new UsageError(`the kubeconfig gives no access to ${visible(name)}`);
 }
 
 function isUrl(text: string): boolean {

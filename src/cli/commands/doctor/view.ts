@@ -162,6 +162,7 @@ function examinedLines(examined: Examined): readonly string[] {
           `  ${files} ${files === 1 ? "file" : "files"}, ${(bytes / 1e6).toFixed(1)} MB, ${lines} lines, ${known} of them known log messages`,
         ]),
     ...changesLines(examined),
+    ...serverLines(objects),
     ...(found.length === 0 ? [] : [`  ${found.join(", ")}`]),
     ...objects.tooLarge.map(
       (place) =>
@@ -170,6 +171,16 @@ function examinedLines(examined: Examined): readonly string[] {
     ...(binary.length === 0 ? [] : [`  ${binary.length} files were skipped: they are no text`]),
     ...limits.map((text) => `  ${text}`),
   ];
+}
+
+/** `10.0.0.1:6443 (v1.17.3, current)`. */
+function serverLines({ apiServers }: ObjectFacts): readonly string[] {
+  const servers = apiServers.all.map(({ address, version, object, behindMs }) => {
+    const state = behindMs > 0 ? `behind by ${durationText(behindMs)}` : "current";
+    const known = object === undefined ? "cache unknown" : state;
+    return `${address} (${version === undefined ? "not reached" : `${version}, ${known}`})`;
+  });
+  return servers.length === 0 ? [] : [`  API servers: ${visible(servers.join(", "))}`];
 }
 
 /** The observed changes, with their median lag. */
