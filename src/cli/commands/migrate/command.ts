@@ -7,7 +7,7 @@ import { compareCommand } from "./compare-command.ts";
 
 const epilogue = `
 Both commands only read. check compares objects, compare sends GET and HEAD requests and compares the
-answers. Run check first: it finds what no request shows, such as a limit that nobody has reached.
+answers. Run check first: it finds what no request shows, such as a limit that no client has reached.
 
 Examples:
   lockstep migrate check --context prod
