@@ -1,7 +1,7 @@
 // One Lockstep replica in a process of its own, as `lockstep ingress` runs it, so that its cost can
 // be measured. It reports when each change is routed, on the clock that all processes share.
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
-import { IngressReplica } from "../src/ingress/ingress-replica.ts";
+import { keepPausesShort } from "../src/environment/node/node-heap.ts";
 import type { RoutedEntry } from "../src/ingress/routed-journal.ts";
 import { fixedAccess } from "../src/kube/credentials/credentials.ts";
 import type { BenchClusterAddress } from "./bench-cluster.ts";
@@ -37,6 +37,8 @@ export interface ReplicaUsage {
 const host = "127.0.0.1";
 const readyPollMs = 10;
 
+keepPausesShort();
+const { IngressReplica } = await import("../src/ingress/ingress-replica.ts");
 const environment = nodeEnvironment({ log: { level: "warn" } });
 const options: BenchReplicaOptions = JSON.parse(process.argv[2] ?? "{}");
 const access = fixedAccess({

@@ -6,13 +6,14 @@ import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { helmProgram } from "./helm.mjs";
 import { buildClient, goVersion, realBinaries } from "./real-binaries.mjs";
 
 const usage = `Usage: npm run test:real -- [--build-only] [--if-possible] [--write-docs] [FILE…]
 
 Builds a real kube-apiserver, kube-controller-manager, kubectl and etcd from their Go modules
-(pinned in e2e/real/go.mod; about five minutes the first time, then kept) and runs the tests in
-e2e/real with them: those whose path contains one of FILE…, or all.
+(pinned in e2e/real/go.mod) and helm (scripts/helm.mjs; about seven minutes the first time, then kept)
+and runs the tests in e2e/real with them: those whose path contains one of FILE…, or all.
 
   --build-only    only build
   --if-possible   where Go, its modules or network namespaces are missing, say so and exit 0
@@ -57,6 +58,7 @@ function main() {
     const folder = realBinaries((line) => process.stdout.write(`${line}\n`));
     process.stdout.write(`Real programs: ${folder} (${version})\n`);
     buildClient();
+    process.env["LOCKSTEP_HELM"] = helmProgram((line) => process.stdout.write(`${line}\n`));
     downloadModules();
     return way === undefined || options.has("--build-only") ? 0 : runTests(way, folder);
   } catch (error) {

@@ -7,6 +7,7 @@ import { commandsFor } from "./cli/command-list.ts";
 import type { LogLevel } from "./environment/log.ts";
 import { nodeClock } from "./environment/node/node-clock.ts";
 import { nodeEnvironment } from "./environment/node/node-environment.ts";
+import { keepPausesShort } from "./environment/node/node-heap.ts";
 import { nodeKeys } from "./environment/node/node-keys.ts";
 import { nodeStdin } from "./environment/node/node-stdin.ts";
 import { stopOnRequest } from "./environment/node/node-stop.ts";
@@ -35,6 +36,8 @@ const context: CommandContext = {
 
 try {
   const args = process.argv.slice(2);
+  // Before its modules are loaded: they are many.
+  if (args[0] === "ingress") keepPausesShort();
   const commands = await commandsFor(args);
   process.exitCode = await runCommandLine(context, version(), args, commands);
 } catch (error) {

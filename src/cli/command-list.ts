@@ -40,6 +40,12 @@ const commandList: readonly CommandEntry[] = [
     load: async () => (await import("./commands/sync/command.ts")).syncCommand,
   },
   {
+    name: "assist",
+    description:
+      "keep Services with fresh endpoints beside your own, for the ingress you already run",
+    load: async () => (await import("./commands/assist/command.ts")).assistCommand,
+  },
+  {
     name: "watch",
     description: "show every endpoint change and how long each step takes, until stopped",
     load: async () => (await import("./commands/watch/command.ts")).watchCommand,

@@ -26,7 +26,7 @@ test.each<[string, string]>([
     "ingress --shadwo",
     `unknown option '--shadwo'\n(Did you mean --shadow?)\n${explains("ingress")}`,
   ],
-  ["sync --from east", `required option '--to <cluster>' not specified\n${explains("sync")}`],
+  ["record --context east", `required option '--out <file>' not specified\n${explains("record")}`],
   [
     "ingress explan shop.example",
     `ingress has no command 'explan'; available: explain, endpoints\n${explains("ingress")}`,

@@ -97,6 +97,8 @@ export interface LogCause {
   readonly longMs?: number;
   /** A further condition, where numbers alone are not enough. */
   isEnough?(group: SignGroup): boolean;
+  /** Fewer lines prove it, because of what they say. */
+  isProved?(group: SignGroup): boolean;
   /** What the lines show, for the evidence. */
   text(group: SignGroup): string;
   /** Further signs, where there are some. */
@@ -115,28 +117,36 @@ export function logCause(definition: LogCause): Cause {
     ofOneMin = 1,
     longMs = Number.POSITIVE_INFINITY,
   } = definition;
-  const found = ({ signs }: Evidence): SignGroup | undefined => {
-    const group = signs.get(sign);
-    if (group === undefined || definition.isEnough?.(group) === false) return undefined;
+  const isProved = (group: SignGroup): boolean => {
+    if (definition.isEnough?.(group) === false) return false;
     const isFrequent = group.count >= linesMin && group.mostOfOne >= ofOneMin;
-    return isFrequent || (group.longest?.ms ?? 0) >= longMs ? group : undefined;
+    const isLong = (group.longest?.ms ?? 0) >= longMs;
+    return isFrequent || isLong || definition.isProved?.(group) === true;
   };
+  /** A text may be too short to tell; a longer one with few lines says that there is nothing. */
+  const isOpen = (group: SignGroup, evidence: Evidence): boolean =>
+    group.count < linesMin && definition.conclude(group, evidence).severity !== "info";
   return {
     name,
     summary,
     hop,
     explains,
     signs(evidence) {
-      const group = found(evidence);
+      const group = evidence.signs.get(sign);
       const others = definition.others?.(evidence) ?? [];
       if (group === undefined) return [];
       const lines = [group.evidence(definition.text(group))];
-      return [{ weight: "proof", source: "logs", lines }, ...others];
+      if (isProved(group)) return [{ weight: "proof", source: "logs", lines }, ...others];
+      return isOpen(group, evidence) ? [{ weight: "support", source: "logs", lines }] : [];
     },
     conclude(evidence) {
-      const group = found(evidence);
+      const group = evidence.signs.get(sign);
       assert(group !== undefined, "a cause is concluded only from its signs");
-      return definition.conclude(group, evidence);
+      const conclusion = definition.conclude(group, evidence);
+      if (isProved(group)) return conclusion;
+      const { text, source } = group.evidence(definition.text(group));
+      const longer = `a longer part of the log: ${text} (${source}) is too little, ${linesMin} are a sign`;
+      return { ...conclusion, missing: [longer] };
     },
   };
 }

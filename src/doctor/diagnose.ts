@@ -61,9 +61,9 @@ export const allCauses: readonly Cause[] = [
   staleCopies,
   terminationRace,
   slowReloads,
-  emptyIngressStatus,
   noEndpoints,
   deadEndpoints,
+  emptyIngressStatus,
   slowRequests,
   clockSkew,
   discoveryThrottling,
@@ -103,10 +103,12 @@ export function diagnose(evidence: Evidence, causes: readonly Cause[] = allCause
     });
     found.set(cause.name, { ...finding, consequences });
   }
+  const isExplained = (rule: string): boolean =>
+    causes.some(({ name, explains }) => found.has(name) && explains.includes(rule));
   const findings = [...found.values()]
     .filter(({ rule }) => !explained.has(rule))
     .sort(byImportance);
-  return { findings, open };
+  return { findings, open: open.filter(({ rule }) => !isExplained(rule)) };
 }
 
 function isOpen(cause: Cause, evidence: Evidence): boolean {

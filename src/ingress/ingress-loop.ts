@@ -6,7 +6,7 @@
 import type { Registry } from "prom-client";
 import type { DecisionOutput } from "../decide/decision.ts";
 import { defaultUnreachableAfterMs, type TruthPolicy } from "../decide/truth/truth-policy.ts";
-import { elapsedMs, type MonotonicMs, monotonicAfter } from "../environment/clock.ts";
+import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import { inSlices } from "../environment/steps.ts";
 import type { KubeClient } from "../kube/client/client.ts";
@@ -20,12 +20,13 @@ import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import { checkedCertificate } from "../sources/checked-certificate.ts";
 import { ClusterSource } from "../sources/cluster-source.ts";
 import { ExternalNames } from "../sources/external-names.ts";
-import { IngressSource } from "../sources/ingress-source.ts";
+import { IngressSource, type InputChange } from "../sources/ingress-source.ts";
 import { Probes } from "../sources/probes.ts";
 import { ProxyFeedback, type ProxyReporter } from "../sources/proxy-feedback.ts";
 import { type SecretReference, SecretSource } from "../sources/secret-source.ts";
 import { Decisions, type DecisionsOptions, type TruthChange } from "./decisions.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
+import { NamespaceRests } from "./namespace-rests.ts";
 
 export interface IngressCluster {
   readonly name: string;
@@ -81,9 +82,6 @@ const maxRetries = 15;
 /** While every service is decided again, new events are read this often: they go first. */
 const breathEveryMs = 10;
 
-/** After one that took longer its namespace rests, so that it has a tenth of the time. */
-const restsPerDecision = 9;
-
 /** How long the first decision waits for clusters that do not answer, so that the others serve. */
 export const clustersWithinMs = 30_000;
 /** The same where it is known what they served before: then it does little harm to begin. */
@@ -117,12 +115,17 @@ export class IngressLoop {
   #defaultProblem: string | undefined;
   /** Since when the event loop has been busy; undefined while nothing is queued. */
   #busySince: MonotonicMs | undefined;
-  /** By namespace, until when its services wait, because one of them took long. */
-  readonly #restsUntil = new Map<string, MonotonicMs>();
+  /** Of the decisions about services, and of those about routes. */
+  readonly #serviceRests: NamespaceRests;
+  readonly #routeRests: NamespaceRests;
+  /** By namespace, the size of the changes that routes are to be decided again for. */
+  #changed = new Map<string, number>();
 
   constructor(options: IngressLoopOptions) {
     this.#options = options;
     this.#policy = this.#withOwnAddresses(options.policy);
+    this.#serviceRests = new NamespaceRests(options.clock);
+    this.#routeRests = new NamespaceRests(options.clock);
     const { clusters, access, metrics, ...rest } = options;
     const shared = { ...rest, ...(metrics === undefined ? {} : { metrics }) };
     const registry = metrics === undefined ? {} : { registry: metrics };
@@ -145,15 +148,15 @@ export class IngressLoop {
       ...shared,
       client: access.client,
       cluster: access.name,
-      onRoutes: () => this.#inputsChanged(),
+      onRoutes: (change) => this.#inputsChanged(change),
     });
     const secretSource = {
       ...shared,
       client: access.client,
       cluster: access.name,
-      onSecrets: () => {
+      onSecrets: (namespace: string | undefined) => {
         this.#areSecretsNew = true;
-        this.#inputsChanged();
+        this.#inputsChanged(namespace === undefined ? undefined : { namespace, size: 1 });
       },
     };
     this.secrets = new SecretSource({
@@ -264,7 +267,8 @@ export class IngressLoop {
     const startedAt = clock.monotonicMs();
     this.decisions.decideBackend(key);
     this.#decided("service", startedAt);
-    this.#rest(key, elapsedMs(startedAt, clock.monotonicMs()));
+    const { namespace } = splitObjectKey(key);
+    this.#serviceRests.took(namespace, elapsedMs(startedAt, clock.monotonicMs()));
     await this.#breathe(startedAt);
   }
 
@@ -278,25 +282,14 @@ export class IngressLoop {
     };
     await inSlices(this.decisions.decidingBackend(key), { ...this.#options, onSlice });
     this.#decided("service", startedAt);
-    this.#rest(key, tookMs);
+    this.#serviceRests.took(splitObjectKey(key).namespace, tookMs);
   }
 
   /** Whether its namespace rests; then it is queued again for the end of that. */
   #isResting(key: string, queue: Workqueue): boolean {
-    const { namespace } = splitObjectKey(key);
-    const now = this.#options.clock.monotonicMs();
-    const restMs = elapsedMs(now, this.#restsUntil.get(namespace) ?? now);
-    // Rounded up: a wait too short for the clock to show would never be over.
-    if (restMs > 0) queue.addAfter(key, Math.ceil(restMs));
-    else this.#restsUntil.delete(namespace);
-    return restMs > 0;
-  }
-
-  #rest(key: string, tookMs: number): void {
-    if (tookMs < breathEveryMs) return;
-    const { namespace } = splitObjectKey(key);
-    const now = this.#options.clock.monotonicMs();
-    this.#restsUntil.set(namespace, monotonicAfter(now, tookMs * restsPerDecision));
+    const leftMs = this.#serviceRests.leftMs(splitObjectKey(key).namespace);
+    if (leftMs > 0) queue.addAfter(key, leftMs);
+    return leftMs > 0;
   }
 
   /** Deciding never waits for anything, so without this nothing else would run until all is done. */
@@ -314,6 +307,8 @@ export class IngressLoop {
       await inSlices(this.decisions.tellingProblems(), this.#options);
       return;
     }
+    // Changes that waited for a rest may have been decided with those of another namespace.
+    if (this.#decidedRevision === this.#asked) return;
     const startedAt = this.#options.clock.monotonicMs();
     await this.#decideRoutes();
     this.#decided("routes", startedAt);
@@ -327,9 +322,15 @@ export class IngressLoop {
     ingressMetrics(metrics).decisions.observe({ kind }, seconds);
   }
 
-  #inputsChanged(): void {
+  /** Without an argument it is not known whose inputs they are. */
+  #inputsChanged(change?: InputChange): void {
     this.#asked += 1;
-    this.#routes.addAfter(routesKey, routesHoldOffMs);
+    const { namespace, size } = change ?? { namespace: undefined, size: 0 };
+    const leftMs = namespace === undefined ? 0 : this.#routeRests.leftMs(namespace);
+    if (namespace !== undefined) {
+      this.#changed.set(namespace, (this.#changed.get(namespace) ?? 0) + size);
+    }
+    this.#routes.addAfter(routesKey, Math.max(routesHoldOffMs, leftMs));
   }
 
   async #decideRoutes(): Promise<void> {
@@ -337,8 +338,16 @@ export class IngressLoop {
     const areSecretsNew = this.#areSecretsNew;
     // Before the decision: what comes while it is under way is for the next one.
     this.#areSecretsNew = false;
-    await inSlices(this.decisions.decidingRoutes({ areSecretsNew }), this.#options);
+    const changed = this.#changed;
+    this.#changed = new Map();
+    let tookMs = 0;
+    const onSlice = (sliceMs: number): void => {
+      tookMs += sliceMs;
+    };
+    await inSlices(this.decisions.decidingRoutes({ areSecretsNew }), { ...this.#options, onSlice });
     this.#decidedRevision = revision;
+    // The first one is about everything that is there.
+    if (this.#isReady) this.#routeRests.tookTogether(changed, tookMs);
     const { defaultProblem } = this.decisions.certificates.table;
     if (defaultProblem !== undefined && defaultProblem !== this.#defaultProblem) {
       this.#options.log.error("the default certificate cannot be used", {

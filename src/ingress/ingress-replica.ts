@@ -7,6 +7,7 @@ import { elapsedMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { Listener } from "../environment/network.ts";
 import { DirectKubeClient } from "../kube/client/direct-client.ts";
+import { MissingPermissions } from "../kube/client/missing-permissions.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
 import { KnownObjects } from "../kube/reflector/known-objects.ts";
@@ -27,6 +28,7 @@ import { ingressMetrics } from "./ingress-metrics.ts";
 import { Leadership, type LeadershipSettings } from "./leadership.ts";
 import { NginxOutput, type NginxSettings, type RememberedState } from "./nginx-output.ts";
 import { type AskedInCluster, inOtherClasses } from "./other-classes.ts";
+import { ingressPermissionEffects } from "./permission-effects.ts";
 import {
   type AgedWatch,
   defaultFreshnessPolicy,
@@ -94,6 +96,7 @@ export class IngressReplica {
   readonly #stopping = new AbortController();
   readonly #superseded = new AbortController();
   readonly #clients = new Map<ClusterAccess, IngressCluster>();
+  readonly #missing: MissingPermissions;
   readonly #known: KnownObjects;
   #freshness: FreshnessPolicy;
   #status: Listener | undefined;
@@ -103,6 +106,8 @@ export class IngressReplica {
 
   constructor(options: IngressReplicaOptions) {
     this.#options = options;
+    const { log } = options.environment;
+    this.#missing = new MissingPermissions({ log, effects: ingressPermissionEffects });
     const { environment, shadow, remembered, ...rest } = options;
     this.#known = new KnownObjects(remembered?.known);
     this.metrics = options.metrics ?? new Registry();
@@ -148,6 +153,7 @@ export class IngressReplica {
       className: options.className,
       untilRouted: (ingress, signal) => this.#untilRouted(ingress, signal),
       metrics,
+      onForbidden: (name, error) => this.#missing.note(name, error),
     });
     if (shadow === undefined) this.#events = this.#eventWriter();
   }
@@ -421,6 +427,7 @@ export class IngressReplica {
       cluster,
       userAgent,
       metrics: this.metrics,
+      onForbidden: (name, error) => this.#missing.note(name, error),
     });
     const made = { name: cluster.name, client };
     this.#clients.set(cluster, made);

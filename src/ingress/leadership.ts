@@ -5,7 +5,7 @@
 // comes back.
 import type { Registry } from "prom-client";
 import type { Environment } from "../environment/environment.ts";
-import { HttpKubeClient } from "../kube/client/http-client.ts";
+import { HttpKubeClient, type HttpKubeClientOptions } from "../kube/client/http-client.ts";
 import { logThrottled, RateLimitedClient } from "../kube/client/rate-limited-client.ts";
 import { TokenBucket } from "../kube/client/token-bucket.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
@@ -53,6 +53,7 @@ export interface LeadershipOptions
   readonly className: string;
   readonly untilRouted?: NonNullable<StatusWriterOptions["untilRouted"]>;
   readonly metrics: Registry;
+  readonly onForbidden?: HttpKubeClientOptions["onForbidden"];
 }
 
 /** For people and machines, as `/state` shows it. */

@@ -20,6 +20,8 @@ export interface ListedEndpoint {
   readonly zone: string | undefined;
   readonly nodeName: string | undefined;
   readonly targetRef: TargetRef | undefined;
+  /** Of a slice, zones whose clients should use it; absent without such a hint. */
+  readonly hintedZones?: readonly string[];
 }
 
 /** In the order of the slice; an endpoint without an address is passed over. */
@@ -31,7 +33,7 @@ export function listedInSlice(slice: SliceContent): ListedEndpoint[] {
     // The addresses of one endpoint lead to the same pod; the API asks to use the first.
     const address = endpoint.addresses[0];
     if (address === undefined) continue;
-    const { ready = true, hostname, zone, nodeName, targetRef } = endpoint;
+    const { ready = true, hostname, zone, nodeName, targetRef, hintedZones } = endpoint;
     const { serving = ready, terminating = false } = endpoint;
     listed.push({
       addressType,
@@ -44,6 +46,7 @@ export function listedInSlice(slice: SliceContent): ListedEndpoint[] {
       zone,
       nodeName,
       targetRef,
+      ...(hintedZones !== undefined && { hintedZones }),
     });
   }
   return listed;

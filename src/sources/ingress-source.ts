@@ -16,12 +16,19 @@ import type { KnownBefore } from "../kube/reflector/reflector-removals.ts";
 import type { Change } from "../kube/store/store-change.ts";
 import { type WatchStatus, watchStatus } from "./watch-status.ts";
 
+/** A reason to decide routes again. */
+export interface InputChange {
+  readonly namespace: string;
+  /** About in proportion to the work. */
+  readonly size: number;
+}
+
 export interface IngressSourceOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
-  /** Called synchronously when the requested routes may have changed. */
-  readonly onRoutes: () => void;
+  /** Called synchronously when the requested routes may have changed, of one Ingress or of any. */
+  readonly onRoutes: (change?: InputChange) => void;
   /** How many objects the watches of an earlier process showed; nothing when absent. */
   readonly knownBefore?: KnownBefore;
   readonly metrics?: Registry;
@@ -52,7 +59,7 @@ export class IngressSource {
       indexes: {},
       handlers: [
         (change) => {
-          if (hasNewInputs(change)) onRoutes();
+          if (hasNewInputs(change)) onRoutes(inputChange(change));
           this.#tell([change.object]);
         },
       ],
@@ -162,6 +169,13 @@ const maxCompared = 500;
 function hasNewInputs(change: Change<Ingress>): boolean {
   if (change.type !== "updated" || sizeOf(change.object) > maxCompared) return true;
   return !isDeepStrictEqual(ingressInputs(change.previous), ingressInputs(change.object));
+}
+
+/** Both versions are work: what one of them brings the other takes away. */
+function inputChange(change: Change<Ingress>): InputChange {
+  const { object } = change;
+  const before = change.type === "updated" ? sizeOf(change.previous) : 0;
+  return { namespace: object.metadata.namespace, size: 1 + before + sizeOf(object) };
 }
 
 function sizeOf({ rules, tls }: Ingress): number {

@@ -48,8 +48,8 @@ export interface SecretSourceOptions<S extends Projected>
   readonly ofType?: string;
   /** One by one as they come, rather than thousands when routes are decided. */
   readonly onRead?: (secret: S) => void;
-  /** Called synchronously: a secret that is wanted may have changed. */
-  readonly onSecrets: () => void;
+  /** Called synchronously: wanted secrets may have changed, of this namespace or of any. */
+  readonly onSecrets: (namespace: string | undefined) => void;
   /** How many objects the watches of an earlier process showed; nothing when absent. */
   readonly knownBefore?: KnownBefore;
   readonly metrics?: Registry;
@@ -61,6 +61,9 @@ export const maxNamedWatches = 64;
 const tooMany =
   `the namespace uses more than ${maxNamedWatches} secrets of this kind; ` +
   "the newest are ignored";
+
+/** Of these, in one turn of the event loop: some milliseconds. */
+const startsAtOnce = 4;
 
 /** How soon it is noticed that a secret may not be read. */
 const lookAgainMs = 500;
@@ -96,9 +99,13 @@ export class SecretSource<S extends Projected = Secret> {
   #wanted: WantedSecrets = { keys: new Set(), compare: () => 0 };
   /** Those of `#wanted` that their namespace has no more watches for. */
   #beyond: ReadonlySet<string> = new Set();
+  /** Made, and started a few at a time. */
+  #unstarted: Reflector<S>[] = [];
   readonly #ending = new Set<Promise<void>>();
   #isStopped = false;
-  #cancelLook: CancelTimer | undefined;
+  /** Namespaces whose secrets are looked at next, because some were unread, or are beyond now. */
+  readonly #due = new Set<string>();
+  #look: { readonly afterMs: number; readonly cancel: CancelTimer } | undefined;
 
   constructor(options: SecretSourceOptions<S>) {
     this.#options = options;
@@ -108,8 +115,7 @@ export class SecretSource<S extends Projected = Secret> {
   want(wanted: WantedSecrets): void {
     if (this.#isStopped) return;
     this.#wanted = wanted;
-    const isNews = this.#arrange();
-    this.#lookAgain({ isNews });
+    this.#lookAgain(this.#arrange());
   }
 
   get({ namespace, name }: SecretReference): KnownSecret<S> {
@@ -134,7 +140,7 @@ export class SecretSource<S extends Projected = Secret> {
 
   /** Whether everything that is wanted was read, as far as it may be. */
   get settled(): boolean {
-    return [...this.#wanted.keys].every((key) => this.get(splitObjectKey(key)).kind !== "unread");
+    return this.#unread().size === 0;
   }
 
   /** Why lists of it were not applied, in words; empty when all of them were. */
@@ -146,7 +152,7 @@ export class SecretSource<S extends Projected = Secret> {
   /** Resolves when nothing of it goes on any more. Idempotent. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#cancelLook?.();
+    this.#look?.cancel();
     for (const key of this.#named.keys()) this.#end(key);
     for (const scope of this.#lists.keys()) this.#endList(scope);
     await Promise.all(this.#ending);
@@ -156,19 +162,41 @@ export class SecretSource<S extends Projected = Secret> {
    * A secret that may not be read makes no change, nor does a list that is refused: so they are looked
    * at again.
    */
-  #lookAgain({ isNews }: { readonly isNews: boolean }): void {
-    this.#cancelLook?.();
-    const isDue = isNews || !this.settled;
-    if (!isDue && this.#lists.size === 0) return;
-    this.#cancelLook = this.#options.timers.after(isDue ? lookAgainMs : reviewMs, () => {
-      const isNewsNow = this.#arrange();
-      if (isDue && this.settled) this.#options.onSecrets();
-      this.#lookAgain({ isNews: isNewsNow });
-    });
+  #lookAgain(news: ReadonlySet<string>): void {
+    for (const namespace of [...news, ...this.#unread()]) this.#due.add(namespace);
+    const afterMs = this.#due.size > 0 ? lookAgainMs : reviewMs;
+    // One that is as soon stays: where others are wanted again and again, they are looked at too.
+    if (this.#look?.afterMs === afterMs) return;
+    this.#look?.cancel();
+    this.#look = undefined;
+    if (this.#due.size === 0 && this.#lists.size === 0) return;
+    const cancel = this.#options.timers.after(afterMs, () => this.#lookNow());
+    this.#look = { afterMs, cancel };
   }
 
-  /** Begins and ends watches; whether others than before are beyond the bound. */
-  #arrange(): boolean {
+  #lookNow(): void {
+    this.#look = undefined;
+    const news = this.#arrange();
+    const unread = this.#unread();
+    const settled = [...this.#due].filter((namespace) => !unread.has(namespace));
+    this.#due.clear();
+    for (const namespace of settled) this.#options.onSecrets(namespace);
+    this.#lookAgain(news);
+  }
+
+  /** Namespaces of which a secret was not read yet, and may be. */
+  #unread(): ReadonlySet<string> {
+    const unread = new Set<string>();
+    for (const key of this.#wanted.keys) {
+      const reference = splitObjectKey(key);
+      const { namespace } = reference;
+      if (!unread.has(namespace) && this.get(reference).kind === "unread") unread.add(namespace);
+    }
+    return unread;
+  }
+
+  /** Begins and ends watches; the namespaces of which others than before are beyond the bound. */
+  #arrange(): ReadonlySet<string> {
     const named = new Set<string>();
     const beyond = new Set<string>();
     const byNamespace = groupedByNamespace(this.#wanted.keys);
@@ -196,7 +224,8 @@ export class SecretSource<S extends Projected = Secret> {
     assertCostly(areWanted, "a secret is watched while it is wanted", this.#named.size);
     const before = this.#beyond;
     this.#beyond = beyond;
-    return before.size !== beyond.size || [...beyond].some((key) => !before.has(key));
+    const others = [...before, ...beyond].filter((key) => before.has(key) !== beyond.has(key));
+    return new Set(others.map((key) => splitObjectKey(key).namespace));
   }
 
   /** The outcome of the list of this scope, which is started if so many are wanted. */
@@ -230,7 +259,7 @@ export class SecretSource<S extends Projected = Secret> {
     );
     this.#lists.set(scope, { reflector, triedAt: this.#options.clock.monotonicMs() });
     const replace = (): void => {
-      if (!this.#isStopped) this.#lookAgain({ isNews: this.#arrange() });
+      if (!this.#isStopped) this.#lookAgain(this.#arrange());
     };
     reflector.waitForSync().then(replace, () => undefined);
   }
@@ -246,14 +275,26 @@ export class SecretSource<S extends Projected = Secret> {
           const { namespace, name } = object.metadata;
           if (!this.#wanted.keys.has(`${namespace}/${name}`)) return;
           onRead?.(object);
-          onSecrets();
+          onSecrets(namespace);
         },
       ],
     });
-    reflector.start();
+    this.#unstarted.push(reflector);
+    if (this.#unstarted.length === 1) void this.#startAll();
     // A secret that does not exist makes no change, but that is news as well.
-    reflector.waitForSync().then(onSecrets, () => undefined);
+    reflector.waitForSync().then(
+      () => onSecrets(selection.namespace),
+      () => undefined,
+    );
     return reflector;
+  }
+
+  /** One that was stopped meanwhile does not start. */
+  async #startAll(): Promise<void> {
+    while (this.#unstarted.length > 0) {
+      await this.#options.timers.breathe();
+      for (const one of this.#unstarted.splice(0, startsAtOnce)) one.start();
+    }
   }
 
   #endList(scope: string): void {

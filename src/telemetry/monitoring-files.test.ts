@@ -46,9 +46,10 @@ test("every metric that rules and dashboard ask for is one that is measured", ()
   reflectorMetrics(registry);
   const ofWatches = registry.getMetricsAsArray().map(({ name }) => name);
   // Those of the ingress are measured by a later stage, and its page names them.
-  const ofIngress = read("docs/ingress.md").match(/\blockstep_ingress_\w+/g) ?? [];
+  const ofIngress = read("docs/ingress.md").match(/\blockstep_(ingress|nginx|proxy)_\w+/g) ?? [];
+  const ofTwins = read("docs/assist.md").match(/\blockstep_assist_\w+/g) ?? [];
   const recorded = rules().map((rule) => String(rule["record"]));
-  const known = new Set([...metricNames(), ...ofWatches, ...ofIngress, ...recorded]);
+  const known = new Set([...metricNames(), ...ofWatches, ...ofIngress, ...ofTwins, ...recorded]);
   const base = (name: string) => name.replace(/_(bucket|count|sum)$/, "");
   expect(asked.filter((name) => !known.has(base(name)))).toEqual([]);
   expect(new Set(asked.map(base)).size).toBeGreaterThan(8);

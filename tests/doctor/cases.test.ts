@@ -4,11 +4,12 @@ import { noFacts } from "../../src/doctor/evidence/evidence.ts";
 import { TextReader } from "../../src/doctor/evidence/text-reader.ts";
 import { doctorCases as plainCases } from "./cases.ts";
 import { heldOutCases } from "./held-out-cases.ts";
+import { issueCases } from "./issue-cases.ts";
 import { pastedCases } from "./pasted-cases.ts";
 import { setAsideCases } from "./set-aside-cases.ts";
 import { strangerCases } from "./stranger-cases.ts";
 
-const doctorCases = [...plainCases, ...pastedCases, ...strangerCases];
+const doctorCases = [...plainCases, ...pastedCases, ...strangerCases, ...issueCases];
 
 function diagnosisOf(text: string, change: (line: string) => string = (line) => line) {
   const facts = noFacts();

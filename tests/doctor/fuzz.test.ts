@@ -9,11 +9,12 @@ import { signsIn, signWords } from "../../src/doctor/evidence/log-signs.ts";
 import { parsePrometheusLine } from "../../src/doctor/evidence/prometheus-text.ts";
 import { TextReader } from "../../src/doctor/evidence/text-reader.ts";
 import { doctorCases } from "./cases.ts";
+import { issueCases } from "./issue-cases.ts";
 import { pastedCases } from "./pasted-cases.ts";
 import { strangerCases } from "./stranger-cases.ts";
 
-const realLines = [...doctorCases, ...pastedCases, ...strangerCases].flatMap(({ text }) =>
-  text.split("\n").slice(0, 12),
+const realLines = [...doctorCases, ...pastedCases, ...strangerCases, ...issueCases].flatMap(
+  ({ text }) => text.split("\n").slice(0, 12),
 );
 
 /** A real line that is cut, repeated, or has other characters in it. */

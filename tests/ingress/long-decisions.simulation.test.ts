@@ -1,4 +1,4 @@
-// A decision about a service of thousands of endpoints takes long: its own namespace waits for that.
+// A decision about thousands of endpoints or paths takes long: its own namespace waits for that.
 import { expect, test } from "vitest";
 import {
   type AppliedDecision,
@@ -11,6 +11,7 @@ import {
 const decisionMs = 40;
 
 const core = "/api/v1/namespaces/loud";
+const networking = "/apis/networking.k8s.io/v1/namespaces/loud/ingresses";
 
 async function loudService(east: WorldCluster): Promise<void> {
   await east.namespace("loud");
@@ -20,7 +21,7 @@ async function loudService(east: WorldCluster): Promise<void> {
   const rules = [
     { host: "wide.example", http: { paths: [{ path: "/", pathType: "Prefix", backend }] } },
   ];
-  await east.create("/apis/networking.k8s.io/v1/namespaces/loud/ingresses", {
+  await east.create(networking, {
     metadata: { name: "wide" },
     spec: { ingressClassName: "lockstep", rules },
   });
@@ -44,8 +45,11 @@ async function publish(east: WorldCluster, number: number): Promise<void> {
 
 const isLoud = ({ services }: AppliedDecision) => services.includes("loud/wide:80");
 
-/** Every decision about the loud service takes long. */
-function inLongWorld(run: (world: IngressWorld) => Promise<void>, breathMs = 0): Promise<void> {
+/** Every decision about the loud service, or these, takes long. */
+function inLongWorld(
+  run: (world: IngressWorld) => Promise<void>,
+  { breathMs = 0, isLong = isLoud } = {},
+): Promise<void> {
   let applied: readonly AppliedDecision[] = [];
   return inIngressWorld(
     (world) => {
@@ -57,7 +61,7 @@ function inLongWorld(run: (world: IngressWorld) => Promise<void>, breathMs = 0):
       clock: (clock) => ({
         wallMs: () => clock.wallMs(),
         monotonicMs: () =>
-          (clock.monotonicMs() + applied.filter(isLoud).length * decisionMs) as ReturnType<
+          (clock.monotonicMs() + applied.filter(isLong).length * decisionMs) as ReturnType<
             typeof clock.monotonicMs
           >,
       }),
@@ -92,14 +96,82 @@ test("a namespace whose decisions take long has a tenth of the time, and others 
 
 test("after a long decision others may run, also when nothing else is to be decided", () => {
   const breathMs = 50;
-  return inLongWorld(async ({ clusters: { east }, simulation, applied }) => {
-    await simulation.sleep(1_000);
-    const before = applied.length;
-    await publish(east, 1);
-    while (applied.length === before) await simulation.sleep(1);
-    await east.deletePod("web-1");
-    await simulation.sleep(1_000);
-    const [first, second] = applied.slice(before);
-    expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(breathMs);
-  }, breathMs);
+  return inLongWorld(
+    async ({ clusters: { east }, simulation, applied }) => {
+      await simulation.sleep(1_000);
+      const before = applied.length;
+      await publish(east, 1);
+      while (applied.length === before) await simulation.sleep(1);
+      await east.deletePod("web-1");
+      await simulation.sleep(1_000);
+      const [first, second] = applied.slice(before);
+      expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(breathMs);
+    },
+    { breathMs },
+  );
 });
+
+const isOfRoutes = ({ routes }: AppliedDecision) => routes;
+
+async function password(east: WorldCluster, user: number): Promise<void> {
+  const auth = Buffer.from(`user-${user}:{SHA}qUqP5cyxm6YcTAhz05Hph5gvu9M=`).toString("base64");
+  await east.update(`${core}/secrets/users`, { data: { auth } });
+}
+
+/** Beside this one, an ordinary Ingress is a small part of a decision. */
+async function wideIngress(east: WorldCluster): Promise<void> {
+  const backend = { service: { name: "wide", port: { number: 80 } } };
+  const paths = Array.from({ length: 50 }, (_, index) => ({
+    path: `/${index}`,
+    pathType: "Prefix",
+    backend,
+  }));
+  const rules = [{ host: "wide.example", http: { paths } }];
+  const annotations = { "lockstep.dev/auth-type": "basic", "lockstep.dev/auth-secret": "users" };
+  await east.create(`${core}/secrets`, { metadata: { name: "users" }, data: { auth: "" } });
+  await east.update(`${networking}/wide`, { metadata: { annotations }, spec: { rules } });
+}
+
+/** By its body size an Ingress is another each time. */
+const bodySize = (number: number) => ({
+  metadata: { annotations: { "lockstep.dev/proxy-body-size": `${number}m` } },
+});
+
+test.each([
+  {
+    changes: "Ingresses",
+    change: (east: WorldCluster, number: number) =>
+      east.update(`${networking}/wide`, bodySize(number)),
+  },
+  { changes: "secrets", change: password },
+])(
+  "a namespace whose $changes take long to decide has a tenth of the time, and others do not wait",
+  ({ change }) =>
+    inLongWorld(
+      async ({ clusters: { east }, simulation, applied, loop }) => {
+        await wideIngress(east);
+        await simulation.sleep(5_000);
+        const before = applied.length;
+        const beganAt = simulation.now();
+        for (let number = 1; number <= 50; number += 1) {
+          await change(east, number);
+          await simulation.sleep(10);
+        }
+        const tookMs = simulation.now() - beganAt;
+        const decided = applied.slice(before).filter(isOfRoutes).length;
+        expect(decided).toBeGreaterThan(1);
+        expect(decided).toBeLessThanOrEqual(Math.ceil(tookMs / (9 * decisionMs)) + 1);
+        for (const name of ["quiet-1", "quiet-2"]) {
+          await change(east, 200);
+          await east.ingress(name, `${name}.example`, "web");
+          await simulation.sleep(100);
+          expect([...loop.decisions.routes.hosts.keys()]).toContain(`${name}.example`);
+        }
+        // What waited is decided too.
+        await change(east, 300);
+        await simulation.sleep(1_000);
+        expect(loop.decidedRevision).toBe(loop.revision);
+      },
+      { isLong: isOfRoutes },
+    ),
+);

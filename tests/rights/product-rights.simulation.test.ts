@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { ingressPermissionEffects } from "../../src/ingress/permission-effects.ts";
 import { isThorough } from "../../src/simulation/seeds.ts";
 import { accessFiles, businessFiles, type Right, rightsIn } from "./deployed-rights.ts";
 import { runProduct } from "./product-rights.ts";
@@ -16,7 +17,7 @@ const whole = {
 };
 
 test("with the rights of deploy/rbac Lockstep does all its work and nothing is refused", async () => {
-  expect(await runProduct()).toEqual({ refusals: [], complaints: [], ...whole });
+  expect(await runProduct()).toEqual({ refusals: [], complaints: [], missing: {}, ...whole });
 });
 
 const lockstep = "system:serviceaccount:lockstep:lockstep";
@@ -30,6 +31,7 @@ test.each([
           'resource "ingresses/status" in API group "networking.k8s.io" in the namespace "shop"',
       ],
       complaints: ["no permission for the work on a key; will retry"],
+      missing: { "missing permission: patch ingresses/status": "Ingresses show no address" },
       ...whole,
       status: "",
     },
@@ -45,6 +47,10 @@ test.each([
         "waiting before the next retry",
         "no permission to watch pods; routing follows the EndpointSlices",
       ],
+      missing: {
+        "missing permission: list pods":
+          "routing follows the EndpointSlices: a removed pod gets requests until its slice changes",
+      },
       ...whole,
     },
   ],
@@ -55,16 +61,21 @@ test.each([
 describe.runIf(isThorough(process.env))("every right is needed:", () => {
   const rights = rightsIn([...businessFiles, ...accessFiles]);
   test.each(rights.filter(isUsed))("$role $verb $resource", async (without) => {
-    const { refusals } = await runProduct({ without });
+    const { refusals, missing } = await runProduct({ without });
     const refused = refusals.filter((message) =>
       message.includes(`cannot ${without.verb} resource "${without.resource}"`),
     );
     expect(refused.length).toBeGreaterThan(0);
+    if (without.role === "lockstep-sync") return;
+    // The ingress names the permission and its effect.
+    const effect = missing[`missing permission: ${without.verb} ${without.resource}`];
+    expect(Object.values(ingressPermissionEffects)).toContain(effect);
   });
 });
 
-/** The others are for old clusters, and for when another writer was faster. */
+/** The others are for old clusters, for when another writer was faster, and for a sync with a Lease or ServiceExports. */
 function isUsed({ role, resource, verb }: Right): boolean {
-  if (role === "lockstep-reader") return resource !== "endpoints";
+  if (role === "lockstep-reader") return !["endpoints", "serviceexports"].includes(resource);
+  if (role === "lockstep-sync-leader") return false;
   return role !== "lockstep-sync" || verb !== "get";
 }

@@ -14,9 +14,11 @@ import type { RoutingDecision } from "../../src/decide/decision.ts";
 import { namespacePolicy } from "../../src/decide/syncing/sync-policy.ts";
 import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import { Leadership } from "../../src/ingress/leadership.ts";
+import { ingressPermissionEffects } from "../../src/ingress/permission-effects.ts";
 import { type KubeRequest, parseJson } from "../../src/kube/client/client.ts";
 import { DirectKubeClient } from "../../src/kube/client/direct-client.ts";
-import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import { HttpKubeClient, type HttpKubeClientOptions } from "../../src/kube/client/http-client.ts";
+import { MissingPermissions } from "../../src/kube/client/missing-permissions.ts";
 import { type ClusterAccess, fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
 import { ClusterWitness } from "../../src/observe/cluster-witness.ts";
@@ -32,6 +34,8 @@ export interface ProductRun {
   readonly refusals: readonly string[];
   /** Lockstep's log lines about refusals, each once. */
   readonly complaints: readonly string[];
+  /** The effect of each missing permission by its log line, as the ingress reports it. */
+  readonly missing: Readonly<Record<string, string>>;
   /** The results at the end, before permissions were removed again. */
   readonly hosts: readonly string[];
   readonly endpoints: readonly string[];
@@ -74,12 +78,15 @@ class RightsWorld {
   readonly #witness: ClusterWitness;
   readonly #loop: IngressLoop;
   readonly #events: EventWriter;
+  readonly #noteMissing: NonNullable<HttpKubeClientOptions["onForbidden"]>;
   #active: readonly string[] = [];
 
   constructor(simulation: Simulation, without: Right | undefined) {
     this.#simulation = simulation;
     this.#without = without;
     const host = simulation.host("lockstep");
+    const missing = new MissingPermissions({ ...host, effects: ingressPermissionEffects });
+    this.#noteMissing = (cluster, error) => missing.note(cluster, error);
     const direct = (name: string, token: string) => ({
       name,
       client: new DirectKubeClient({
@@ -87,6 +94,7 @@ class RightsWorld {
         cluster: this.#access(name, token),
         userAgent: "lockstep-ingress",
         metrics: new Registry(),
+        onForbidden: this.#noteMissing,
       }),
     });
     const note = (services: RoutingDecision["services"]): void => {
@@ -147,6 +155,7 @@ class RightsWorld {
       asked: this.#loop.asked,
       className: "lockstep",
       metrics: new Registry(),
+      onForbidden: this.#noteMissing,
     });
     const syncer = new ServiceSyncer({
       ...host,
@@ -198,7 +207,8 @@ class RightsWorld {
     await this.#call("lab", "DELETE", "/api/v1/namespaces/shop/services/web");
     await this.#call("lab", "DELETE", `${slices}/web-1`);
     await this.#simulation.sleep(settleMs);
-    return { refusals: [...this.#refusals], complaints: this.#complaints(), ...shown };
+    const complaints = this.#complaints();
+    return { refusals: [...this.#refusals], complaints, missing: this.#missing(), ...shown };
   }
 
   async stop(): Promise<void> {
@@ -268,7 +278,7 @@ class RightsWorld {
   #eventWriter(): EventWriter {
     return new EventWriter({
       ...this.#simulation.host("lockstep"),
-      client: this.#client("edge", "lockstep-ingress"),
+      client: this.#client("edge", "lockstep-ingress", this.#noteMissing),
       isLeader: () => true,
       uidOf: ({ namespace, name }) => this.#loop.asked.ingress(namespace, name)?.metadata.uid,
     });
@@ -278,12 +288,17 @@ class RightsWorld {
     return fixedAccess({ name, server: `https://${name}:6443`, token });
   }
 
-  #client(name: string, token: string): HttpKubeClient {
+  #client(
+    name: string,
+    token: string,
+    onForbidden?: HttpKubeClientOptions["onForbidden"],
+  ): HttpKubeClient {
     const environment = this.#simulation.host("lockstep");
     return new HttpKubeClient({
       ...environment,
       cluster: this.#access(name, token),
       userAgent: token,
+      onForbidden,
     });
   }
 
@@ -297,6 +312,15 @@ class RightsWorld {
     const request = { verb: "get", method, path, contentType } as const;
     const client = this.#client(cluster, "admin");
     return parseJson(await client.request(body === undefined ? request : { ...request, body }));
+  }
+
+  #missing(): Readonly<Record<string, string>> {
+    const lines = this.#simulation
+      .logLines()
+      .filter(({ message }) => message.startsWith("missing permission: "));
+    return Object.fromEntries(
+      lines.map(({ message, fields }) => [message, String(fields["effect"])]),
+    );
   }
 
   #complaints(): readonly string[] {

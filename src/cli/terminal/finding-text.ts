@@ -33,8 +33,16 @@ export function findingText(finding: Finding, options: TextOptions = {}): string
     border,
     ...wrapText(fix.reason, { width }),
     ...predictedLines(fix, width),
+    ...surerLines(finding, width),
     "",
   ].join("\n");
+}
+
+/** Evidence that is not there yet; a certain finding needs none. */
+function surerLines({ confidence, missing }: Finding, width: number): readonly string[] {
+  if (missing.length === 0 || confidence.startsWith("certain")) return [];
+  const lines = missing.flatMap((text) => wrapText(text, { width, first: bullet, rest: hanging }));
+  return ["", "To be surer", ...lines];
 }
 
 function predictedLines({ effect, notPredicted }: Fix, width: number): readonly string[] {

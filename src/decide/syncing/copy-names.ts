@@ -12,6 +12,11 @@ export interface CopyNames {
   targetName(service: string): string;
   /** The reverse; undefined for a name that no copy can have. */
   sourceName(target: string): string | undefined;
+  /**
+   * Set where copies are in the cluster of their service: the labels of their slices in place of those
+   * of copies from another cluster. No cluster is part of their names.
+   */
+  readonly local?: { readonly sliceLabels: StringMap };
 }
 
 const syncOwner = "lockstep.dev";
@@ -44,8 +49,7 @@ export function ownedSliceLabels(names: CopyNames, service: string, cluster: str
   return {
     [serviceNameLabel]: names.targetName(service),
     [sliceManagedByLabel]: names.owner,
-    [headlessLabel]: "",
-    [sourceClusterLabel]: cluster,
+    ...(names.local?.sliceLabels ?? { [headlessLabel]: "", [sourceClusterLabel]: cluster }),
   };
 }
 
@@ -73,8 +77,13 @@ export function sourceClusterOf(slice: EndpointSlice): string | undefined {
  * The Service's name comes first because ingress-nginx searches slices by that prefix. Names of two
  * services may be equal (`a` of `b-c`, `a-b` of `c`), so a number is free only if no slice has it.
  */
-export function sliceName(target: string, cluster: string, number: number): string {
-  return `${target}-${cluster}-${number}`;
+export function sliceName(
+  { local }: CopyNames,
+  target: string,
+  cluster: string,
+  number: number,
+): string {
+  return local === undefined ? `${target}-${cluster}-${number}` : `${target}-${number}`;
 }
 
 /** Part of object names and a label's value, so it must be able to be both. */

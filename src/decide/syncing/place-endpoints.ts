@@ -144,9 +144,11 @@ function portsKey(ports: readonly SlicePort[]): string {
 /** Everything but the ports, which are the slice's. */
 function contentOf(endpoint: SyncedEndpoint): string {
   const { address, ready, serving, terminating, hostname, zone, nodeName, targetRef } = endpoint;
+  const { hintedZones } = endpoint;
   const { kind, namespace, name, uid } = targetRef ?? {};
-  const target = [kind, namespace, name, uid];
-  return JSON.stringify([address, ready, serving, terminating, hostname, zone, nodeName, target]);
+  const states = [ready, serving, terminating];
+  const place = [hostname, zone, nodeName, hintedZones];
+  return JSON.stringify([address, states, place, [kind, namespace, name, uid]]);
 }
 
 function compare(a: string, b: string): number {

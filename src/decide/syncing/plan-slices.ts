@@ -21,6 +21,8 @@ export interface SlicesInput {
   readonly slices: readonly EndpointSlice[];
   /** Whether the namespace has a slice of that name, of any owner. */
   readonly isTaken: (sliceName: string) => boolean;
+  /** The object whose deletion takes new slices with it; none when absent. */
+  readonly owner?: RawRecord;
 }
 
 export function planSlices(input: SlicesInput): readonly SyncWrite[] {
@@ -47,12 +49,13 @@ function isUpToDate(input: SlicesInput, placed: PlacedSlice): boolean {
 }
 
 function create(input: SlicesInput, placed: PlacedSlice, name: string): SyncWrite {
-  const { namespace, offer } = input;
+  const { namespace, offer, owner } = input;
   const { addressType, endpoints } = placed;
+  const owned = owner === undefined ? {} : { ownerReferences: [owner] };
   const object = {
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
-    metadata: { namespace, name, ...marks(input) },
+    metadata: { namespace, name, ...marks(input), ...owned },
     addressType,
     ...contents(placed),
   };
@@ -99,12 +102,16 @@ function rawPort({ name, port, protocol, appProtocol }: SlicePort): RawRecord {
 
 function rawEndpoint(endpoint: SyncedEndpoint): RawRecord {
   const { address, ready, serving, terminating, hostname, zone, nodeName, targetRef } = endpoint;
+  const { hintedZones } = endpoint;
   return {
     addresses: [address],
     conditions: { ready, serving, terminating },
     ...(hostname === undefined ? {} : { hostname }),
     ...(nodeName === undefined ? {} : { nodeName }),
     ...(zone === undefined ? {} : { zone }),
+    ...(hintedZones === undefined
+      ? {}
+      : { hints: { forZones: hintedZones.map((name) => ({ name })) } }),
     ...(targetRef === undefined ? {} : { targetRef: rawTarget(targetRef) }),
   };
 }
@@ -125,7 +132,7 @@ function* freeNames({
   isTaken,
 }: SlicesInput): Generator<string, never, undefined> {
   for (let number = 0; ; number += 1) {
-    const candidate = sliceName(names.targetName(name), offer.cluster, number);
+    const candidate = sliceName(names, names.targetName(name), offer.cluster, number);
     if (!isTaken(candidate)) yield candidate;
   }
 }

@@ -9,7 +9,7 @@ import {
   sourceService,
 } from "../../../tests/syncing/offers.ts";
 import { isThorough } from "../../simulation/seeds.ts";
-import { sliceName } from "./copy-names.ts";
+import { sliceName, syncNames } from "./copy-names.ts";
 import type { ServiceOffer } from "./service-offer.ts";
 import { describeWrite } from "./sync-write.ts";
 import type { SyncedEndpoint } from "./synced-endpoint.ts";
@@ -287,7 +287,7 @@ describe("what is not ours", () => {
 
   test("a slice that has the name we would take makes us take the next", () => {
     const target = new PretendedTarget("shop");
-    const name = sliceName("web", "lab-1", 0);
+    const name = sliceName(syncNames, "web", "lab-1", 0);
     target.put("EndpointSlice", "shop", name, { metadata: { labels: {} }, addressType: "IPv4" });
     target.sync(offer("lab-1", [endpoint("10.1.0.1")]));
     expect(addressesOf(target)).toEqual({ "web-lab-1-1": ["10.1.0.1"] });

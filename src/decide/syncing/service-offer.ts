@@ -1,7 +1,10 @@
 // The offer of one business cluster for one service: whether the cluster is known at all, whether
 // it offers the service for copying, with which endpoints, and since when.
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
+import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { Service } from "../../kube/kinds/service.ts";
+import { listedInSlice } from "../../model/published-endpoint.ts";
+import { sourceClusterOf } from "./copy-names.ts";
 import type { SyncedEndpoint } from "./synced-endpoint.ts";
 
 export interface ServiceOffer {
@@ -46,4 +49,32 @@ export function offerVersion(service: Service, endpoints: readonly SyncedEndpoin
     for (const { name, port } of ports) add(`${name}:${port}`);
   }
   return (hash >>> 0).toString(16).padStart(8, "0");
+}
+
+export interface EndpointChange {
+  readonly address: string;
+  readonly direction: "join" | "leave";
+}
+
+/** The endpoints that begin or cease to be ready when the offer replaces these slices. */
+export function endpointChanges(
+  { cluster, isKnown, endpoints }: ServiceOffer,
+  slices: readonly EndpointSlice[],
+): readonly EndpointChange[] {
+  if (!isKnown) return [];
+  const own = slices.filter((slice) => sourceClusterOf(slice) === cluster);
+  const before = readyAddresses(own.flatMap(listedInSlice));
+  const after = readyAddresses(endpoints);
+  return [
+    ...[...after].filter((one) => !before.has(one)).map(changed("join")),
+    ...[...before].filter((one) => !after.has(one)).map(changed("leave")),
+  ];
+}
+
+function changed(direction: EndpointChange["direction"]) {
+  return (address: string): EndpointChange => ({ address, direction });
+}
+
+function readyAddresses(endpoints: readonly SyncedEndpoint[]): ReadonlySet<string> {
+  return new Set(endpoints.flatMap(({ address, ready }) => (ready ? [address] : [])));
 }

@@ -12,6 +12,7 @@ import {
   snapshotService,
 } from "../../model/service-snapshot.ts";
 import type { Doubt } from "../../sources/probes.ts";
+import { followsSlices } from "../truth/service-settings.ts";
 import { defaultUnreachable } from "../truth/truth-policy.ts";
 import { isCopy, isOwnedSlice, sourceClusterOf } from "./copy-names.ts";
 import { type OfferTime, offerVersion, type ServiceOffer } from "./service-offer.ts";
@@ -25,6 +26,11 @@ import {
 } from "./synced-endpoint.ts";
 
 export interface OfferSource extends SnapshotSource {
+  /**
+   * Whether the service has a ServiceExport; false where these are not watched, undefined while it
+   * is not known.
+   */
+  isExported(namespace: string, name: string): boolean | undefined;
   /** The zone of a node, where it is known. */
   zoneOf(node: string): string | undefined;
   /** When the last event about the service came; undefined before. */
@@ -106,19 +112,33 @@ function offerOf(
   if (endpoints !== undefined) {
     return { cluster, isKnown: true, isRemembered: true, endpoints, ...nothing };
   }
-  const isKnown = isListed && !isDoubtful(input, source);
+  const found = source.service(input.namespace, input.name);
+  const isPartly = found !== undefined && !areEndpointsListed(found, source, input.policy.truth);
+  const isKnown = isListed && !isPartly && !isDoubtful(input, source);
   return { cluster, isKnown, endpoints: [], ...nothing };
 }
 
 /** Undefined also where the cluster has not been listed: then no service has all its endpoints. */
 function offeredService(
-  { namespace, name, policy: { selection } }: OffersInput,
+  { namespace, name, policy: { selection, truth } }: OffersInput,
   source: OfferSource,
 ): Service | undefined {
   if (!source.isListed) return undefined;
   const service = source.service(namespace, name);
   if (service === undefined || !isCopyable(service)) return undefined;
-  return selection.isSelected(service, source.cluster) ? service : undefined;
+  if (!areEndpointsListed(service, source, truth)) return undefined;
+  const isExported = source.isExported(namespace, name) === true;
+  return selection.isSelected(service, source.cluster, isExported) ? service : undefined;
+}
+
+/** With pods alone a cluster counts as listed, but some services have no endpoints but the slices'. */
+function areEndpointsListed(
+  service: Service,
+  source: OfferSource,
+  policy: SyncPolicy["truth"],
+): boolean {
+  if (source.watch("published").currentAtMs !== undefined) return true;
+  return service.selector !== undefined && !followsSlices(service, policy);
 }
 
 function isDoubtful(
@@ -127,6 +147,7 @@ function isDoubtful(
 ): boolean {
   const service = source.service(namespace, name);
   if (service === undefined) return false;
+  if (source.isExported(namespace, name) === undefined) return true;
   return selection.isDoubtful?.(service, source.cluster) === true;
 }
 
@@ -140,9 +161,10 @@ function rememberedCopies({
   policy,
 }: OffersInput): ReadonlyMap<string, readonly SyncedEndpoint[]> {
   const copies = new Map<string, readonly SyncedEndpoint[]>();
-  if ((policy.truth.unreachable ?? defaultUnreachable) === "keep") return copies;
+  const { unreachable = defaultUnreachable, unreachableIn } = policy.truth;
   for (const { cluster, isListed, isUnreachable } of sources) {
     if (isListed || !isUnreachable) continue;
+    if ((unreachableIn?.get(cluster) ?? unreachable) === "keep") continue;
     const own = slices.filter(
       (slice) => isOwnedSlice(policy.names, slice) && sourceClusterOf(slice) === cluster,
     );

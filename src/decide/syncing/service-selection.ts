@@ -1,10 +1,14 @@
 // The services that are copied. The caller says which; the owner of a service can decide with a label
 // on it where the caller lets it. Copies and names for other hosts are never copied.
+import type { StringMap } from "../../kube/kinds/intern.ts";
 import type { Service } from "../../kube/kinds/service.ts";
+import { selects } from "../../sources/service-pods.ts";
 import { isCopy } from "./copy-names.ts";
 
 export interface ServiceSelection {
-  isSelected(service: Service, cluster: string): boolean;
+  /** Whether ServiceExports are to be watched; false when absent. */
+  readonly needsExports?: boolean;
+  isSelected(service: Service, cluster: string, isExported: boolean): boolean;
   /**
    * Whether a service is unselected perhaps by mistake, so that its copies stay. The caller has the
    * services looked at again when that ends.
@@ -25,21 +29,33 @@ export function isCopyable(service: Service): boolean {
 /** Where every service with a selector is synced, unless its label says no. */
 export type SelectedNamespaces = "all" | ReadonlySet<string>;
 
-export function isInNamespaces(service: Service, namespaces: SelectedNamespaces): boolean {
-  const wish = service.metadata.labels[syncLabel];
-  if (wish === "true") return true;
-  if (wish === "false" || service.selector === undefined) return false;
-  return namespaces === "all" || namespaces.has(service.metadata.namespace);
+/** Labels and values that a Service must have, all of them. */
+export type LabelSelection = StringMap;
+
+export interface SelectionOptions {
+  readonly labels?: LabelSelection;
+  /** Services with a ServiceExport are selected too. */
+  readonly exports?: boolean;
 }
 
-/** By named namespaces; one of them without any service may be misspelt. */
+/** By named namespaces and labels; a namespace without any service may be misspelt. */
 export class NamespaceSelection implements ServiceSelection {
   readonly namespaces: SelectedNamespaces;
+  readonly #labels: LabelSelection;
   readonly #unseen: Set<string>;
 
-  constructor(namespaces: SelectedNamespaces) {
-    this.namespaces = namespaces;
-    this.#unseen = new Set(namespaces === "all" ? [] : namespaces);
+  readonly needsExports: boolean;
+
+  /** Labels select in all namespaces where none is named. */
+  constructor(
+    namespaces: SelectedNamespaces,
+    { labels = {}, exports = false }: SelectionOptions = {},
+  ) {
+    this.needsExports = exports;
+    const isOpen = namespaces !== "all" && namespaces.size === 0 && Object.keys(labels).length > 0;
+    this.namespaces = isOpen ? "all" : namespaces;
+    this.#labels = labels;
+    this.#unseen = new Set(this.namespaces === "all" ? [] : this.namespaces);
   }
 
   /** Those in which no business cluster has shown a service yet: each name may be misspelt. */
@@ -47,18 +63,28 @@ export class NamespaceSelection implements ServiceSelection {
     return this.#unseen;
   }
 
-  isSelected(service: Service): boolean {
-    return isCopyable(service) && isInNamespaces(service, this.namespaces);
+  isSelected(service: Service, _cluster = "", isExported = false): boolean {
+    if (this.needsExports && isExported && isCopyable(service)) return true;
+    return this.#isWanted(service, this.namespaces);
   }
 
   /** Not selected, but it would be if one of the unseen namespaces were meant to be its own. */
   isDoubtful(service: Service): boolean {
     if (this.#unseen.size === 0 || this.isSelected(service)) return false;
-    return isCopyable(service) && isInNamespaces(service, "all");
+    return this.#isWanted(service, "all");
   }
 
   /** A namespace that has a service is spelt right. True when no name is in doubt any more. */
   see({ metadata }: Service): boolean {
     return this.#unseen.delete(metadata.namespace) && this.#unseen.size === 0;
+  }
+
+  #isWanted(service: Service, namespaces: SelectedNamespaces): boolean {
+    const { namespace, labels } = service.metadata;
+    const wish = labels[syncLabel];
+    if (!isCopyable(service) || wish === "false") return false;
+    if (wish === "true") return true;
+    if (service.selector === undefined || !selects(this.#labels, labels)) return false;
+    return namespaces === "all" || namespaces.has(namespace);
   }
 }

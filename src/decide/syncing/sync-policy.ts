@@ -12,6 +12,8 @@ export interface SyncPolicy {
   readonly selection: ServiceSelection;
   readonly names: CopyNames;
   readonly truth: TruthPolicy;
+  /** Endpoints that flap wait before they join again; false when absent. */
+  readonly damping?: boolean;
   /** Whether a namespace that the access cluster lacks may be made there. */
   readonly createNamespaces: boolean;
   /**

@@ -3,7 +3,7 @@
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { ObjectMeta } from "../../kube/kinds/kind.ts";
 
-export type SyncedKind = "Namespace" | "Service" | "EndpointSlice";
+export type SyncedKind = "Namespace" | "Service" | "EndpointSlice" | "Endpoints";
 
 export type SyncWrite = Place &
   (
@@ -12,6 +12,8 @@ export type SyncWrite = Place &
     | { readonly type: "update"; readonly patch: RawRecord; readonly resourceVersion: string }
     /** Only this very version: one that changed since has to be looked at again. */
     | { readonly type: "delete"; readonly uid: string; readonly resourceVersion: string }
+    /** Without a condition: for an object of which only the name is known. */
+    | { readonly type: "delete"; readonly uid?: undefined; readonly resourceVersion?: undefined }
   );
 
 interface Place {

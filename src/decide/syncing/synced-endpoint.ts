@@ -18,7 +18,6 @@ import type { PublishedObjects } from "../../sources/published-watch.ts";
 import { isRouted } from "../decision.ts";
 import { maxServicePorts } from "../truth/candidates.ts";
 import type { TruthEndpoint } from "../truth/judged.ts";
-import { distrustedPriority } from "../truth/rules/unreachable-cluster.ts";
 import { truth } from "../truth/truth.ts";
 import type { TruthPolicy } from "../truth/truth-policy.ts";
 
@@ -132,14 +131,13 @@ function decidePort(input: DecideInput, asked: AskedPort) {
   });
   const number = asked.name === undefined ? 0 : askedNumber;
   const decided = truth({ ...snapshot, clusters, unlisted }, number, policy);
-  const firstChoice = decided.endpoints.some(
-    (one) => isRouted(one) && (one.priority ?? 0) < distrustedPriority,
-  );
+  const priorities = decided.endpoints.filter(isRouted).map(({ priority = 0 }) => priority);
+  const first = priorities.toSorted((one, other) => one - other)[0] ?? 0;
   const services = new Map(clusters.map(({ cluster, service }) => [cluster, service.ports[0]]));
   return {
     requests: decided.probeRequests,
     endpoints: decided.endpoints.flatMap((one) => {
-      const endpoint = syncedEndpoint(input, one, firstChoice);
+      const endpoint = syncedEndpoint(input, one, first);
       if (endpoint === undefined) return [];
       const port = slicePort(asked, one, services.get(one.cluster));
       return [{ cluster: one.cluster, endpoint, port }];
@@ -197,15 +195,15 @@ function slicePort(
 function syncedEndpoint(
   input: DecideInput,
   decided: TruthEndpoint,
-  hasFirstChoice: boolean,
+  firstPriority: number,
 ): SyncedEndpoint | undefined {
   const { address, state, podUid, podName, priority = 0 } = decided;
   if (state === "out" || state === "suspect") return undefined;
   const { pod, listed, zone } = input.detailsOf(decided) ?? {};
   const isLeaving = pod === undefined ? (listed?.terminating ?? false) : isTerminating(pod);
   const terminating = isLeaving || state === "draining";
-  // Behind endpoints of other clusters, which a slice can say only so.
-  const isBehind = hasFirstChoice && priority >= distrustedPriority;
+  // Its cluster only stands in for others, which a slice can say only so.
+  const isBehind = isRouted(decided) && priority > firstPriority;
   const ready = isRouted(decided) && !isBehind;
   const serving = ready || terminating || isBehind;
   const { namespace } = input.snapshot;

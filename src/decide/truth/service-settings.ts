@@ -24,7 +24,7 @@ export interface ServiceSettings {
   readonly spread: Spread;
   /** By cluster, the shares that are asked for; undefined when none is. */
   readonly weights: ReadonlyMap<string, number> | undefined;
-  /** By cluster, what its own service asks for. */
+  /** By cluster, what its own service asks for, else the configuration for the cluster. */
   readonly unreachable: ReadonlyMap<string, UnreachablePolicy>;
   /** For clusters that ask for nothing. */
   readonly unreachableElse: UnreachablePolicy;
@@ -55,12 +55,13 @@ export function serviceSettings(snapshot: ServiceSnapshot, policy: TruthPolicy):
       `the service ${keyOf(snapshot)} has ${spreadAnnotation} ${said}; the first value is used`,
     );
   }
-  const [unreachableElse = policy.unreachable ?? defaultUnreachable] = asked.unreachable.values();
+  const [askedElsewhere] = asked.unreachable.values();
+  const configured = askedElsewhere === undefined ? policy.unreachableIn : undefined;
   return {
     spread,
     weights: asked.weights.size === 0 ? undefined : asked.weights,
-    unreachable: asked.unreachable,
-    unreachableElse,
+    unreachable: new Map([...(configured ?? []), ...asked.unreachable]),
+    unreachableElse: askedElsewhere ?? policy.unreachable ?? defaultUnreachable,
     unreachableAfterMs: policy.unreachableAfterMs ?? defaultUnreachableAfterMs,
     problems,
   };

@@ -8,6 +8,8 @@ export interface TruthPolicy {
   readonly spread?: Spread;
   /** `defaultUnreachable` when absent. */
   readonly unreachable?: UnreachablePolicy;
+  /** For clusters that are to be treated otherwise, where no service says how. */
+  readonly unreachableIn?: ReadonlyMap<string, UnreachablePolicy>;
   /** How long a cluster may be silent before that counts; `defaultUnreachableAfterMs` if absent. */
   readonly unreachableAfterMs?: number;
   /** External names may lead to loopback, link-local and own addresses; false when absent. */

@@ -75,7 +75,8 @@ export class LineSieve {
     if (passed !== undefined && !isPlainStart(bytes, from, to)) {
       this.#reader.push(textOf(passed.bytes, passed.from, passed.to), this.lines - 1);
     }
-    if (to > from) this.#reader.push(textOf(bytes, from, to), this.lines);
+    // An empty line ends a table.
+    this.#reader.push(textOf(bytes, from, to), this.lines);
   }
 
   /** The sender may use its chunk again. */

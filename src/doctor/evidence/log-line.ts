@@ -99,9 +99,12 @@ const klogSeverities: Readonly<Record<string, LogSeverity>> = {
   F: "fatal",
 };
 
-/** Spaces may be collapsed, as they are where logs are published. */
+/**
+ * Spaces may be collapsed, as they are where logs are published. Rancher's page glues its own time to it:
+ * `12:17:54 AMI0411 05:17:54.489811`.
+ */
 const klogHeader =
-  /(?<![A-Za-z0-9])([IWEF])(\d\d)(\d\d)\s+(\d\d):(\d\d):(\d\d(?:\.\d+)?)\s+\d+\s+([^\s:\]]+:\d+)\]\s?/;
+  /(?:(?<![A-Za-z0-9])|(?<=\d [AP]M))([IWEF])(\d\d)(\d\d)\s+(\d\d):(\d\d):(\d\d(?:\.\d+)?)\s+\d+\s+([^\s:\]]+:\d+)\]\s?/;
 
 const structuredMessage = /^"((?:[^"\\]|\\.)*)"(?=\s|$)/;
 
@@ -222,7 +225,7 @@ const levelKeys = ["level", "lvl", "severity"];
 const ownKeys = new Set([...timeKeys, ...messageKeys, ...callerKeys, ...levelKeys, "stream", "v"]);
 
 function jsonContent(layer: Unwrapped): Content {
-  const object = parseObject(layer.text);
+  const object = parseObject(layer.text) ?? cutObject(layer.text);
   if (object === undefined) return dockerStart(layer) ?? plain;
   const message = firstText(object, messageKeys);
   if (message === undefined) return plain;
@@ -258,6 +261,18 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
   } catch {
     return undefined;
   }
+}
+
+const textPair = /"([\w@.-]{1,64})":(?:"((?:[^"\\]|\\.)*)"|(-?\d[\d.]*)(?=[,}]))/g;
+
+/** The first values of JSON that was cut off; of one name the outermost is the first one. */
+function cutObject(text: string): Readonly<Record<string, unknown>> | undefined {
+  if (!text.startsWith('{"') || text.startsWith('{"log":')) return undefined;
+  const object: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [, key = "", quoted, bare] of text.matchAll(textPair)) {
+    object[key] ??= quoted === undefined ? (bare ?? "") : unescaped(quoted);
+  }
+  return Object.keys(object).length === 0 ? undefined : object;
 }
 
 function firstText(

@@ -10,6 +10,7 @@ export type SignName =
   | "api-unreachable"
   | "cache-behind"
   | "certificate-time"
+  | "container-crashed"
   | "controller-started"
   | "discovery-throttled"
   | "endpoint-write-failed"
@@ -26,9 +27,11 @@ export type SignName =
   | "leader-elected"
   | "leader-held"
   | "leader-lost"
+  | "liveness-failed"
   | "no-active-endpoint"
   | "node-not-found"
   | "node-not-ready"
+  | "node-returned"
   | "node-silent"
   | "node-status-failed"
   | "pleg-unhealthy"
@@ -145,11 +148,18 @@ function signValues(values: Partial<Record<Value, string | undefined>>): SignVal
 const dialProblem =
   "connection refused|i\\/o timeout|no route to host|network is unreachable|connection timed out";
 
-/** A request to an API server: probes, scrapes and webhooks go to other paths. */
-const apiRequest = String.raw`https?:\/\/([^\/\s"\\]+)\/(?:apis?\/|version\b)[^\s"\\]*\\?"?: `;
+/** journalctl cuts a line at the width of the terminal: `connect: co>`. */
+const cutProblem = String.raw`[a-z\/: ]{0,30}[>…]$`;
+
+/**
+ * A request to an API server: probes, scrapes and webhooks go to other paths, and the API servers of
+ * extensions are asked for the same paths by the API server itself.
+ */
+const apiRequest = String.raw`^(?!.*fail(?:ing|ed) or missing response).*?https?:\/\/([^\/\s"\\]+)\/(?:apis?[/?]|version\b)[^\s"\\]*\\?"?: `;
 
 /** Answers, so the connection works: a conflict, or a kind that is not installed. */
-const isAnswered = /the object has been modified|could not find the requested resource/;
+const isAnswered =
+  /the object has been modified|could not find the requested resource|no relationship found between node/;
 
 /** The request was sent or tried, and no answer came. */
 const timedOut =
@@ -163,7 +173,7 @@ const forms: readonly SignForm[] = [
   plain(
     "throttled",
     "Throttling request took",
-    /^Throttling request took (\S+), request: ([A-Z]+):(.+)/,
+    /Throttling request took (\S+), request: ([A-Z]+):(.+)/,
     "ms",
     "detail",
     "subject",
@@ -171,7 +181,7 @@ const forms: readonly SignForm[] = [
   plain(
     "throttled",
     "Waited for ",
-    /^Waited for (\S+?),? (?:due to client-side throttling, not priority and fairness,|.* -) request: ([A-Z]+):(.+)/,
+    /Waited for (\S+?),? (?:due to client-side throttling, not priority and fairness,|.* -) request: ([A-Z]+):(.+)/,
     "ms",
     "detail",
     "subject",
@@ -186,17 +196,23 @@ const forms: readonly SignForm[] = [
   plain(
     "kubernetes-endpoints-reset",
     "Resetting endpoints for master service",
-    /^Resetting endpoints for master service "kubernetes" to (.*)/s,
+    /Resetting endpoints for master service "kubernetes" to (.*)/s,
     "subject",
   ),
   plain(
     "kubernetes-endpoints-seen",
     "Setting endpoints for",
-    /^Setting endpoints for "?default\/kubernetes:?[\w-]*"? to (\[.*)/s,
+    /Setting endpoints for "?default\/kubernetes:?[\w-]*"? to (\[.*)/s,
     "subject",
   ),
 
   // Requests at the API server.
+  plain(
+    "etcd-slow",
+    "GuaranteedUpdate etcd3",
+    /^Trace\[\d+\]: "(GuaranteedUpdate etcd3)".*?total time: (?:\d{4,}(?:\.\d+)?ms|[1-9]\S*s)\)/s,
+    "detail",
+  ),
   plain(
     "slow-request",
     "total time: ",
@@ -278,7 +294,7 @@ const forms: readonly SignForm[] = [
   plain(
     "forbidden",
     " cannot ",
-    /[Uu]ser \\?"([^"\\]+)\\?" cannot (.+?)(?: at the cluster scope| in the namespace|:|$)/,
+    /^(?!.*no relationship found between node).*?[Uu]ser \\?"([^"\\]+)\\?" cannot (.+?)(?: at the cluster scope| in the namespace|:|$)/,
     "subject",
     "detail",
   ),
@@ -297,7 +313,7 @@ const forms: readonly SignForm[] = [
   plain(
     "api-unreachable",
     "dial tcp",
-    new RegExp(`${apiRequest}dial tcp:? \\S+ (?:connect: )?(${dialProblem})`),
+    new RegExp(`${apiRequest}dial tcp:? \\S+ (?:connect: )?(${dialProblem}|${cutProblem})`),
     "subject",
     "detail",
   ),
@@ -323,7 +339,7 @@ const forms: readonly SignForm[] = [
   ),
 
   // Leader election.
-  plain("leader-elected", "leader elected", /^[Nn]ew +leader elected:? +(\S+)/, "subject"),
+  plain("leader-elected", "leader elected", /\b[Nn]ew +leader elected:? +(\S+)/, "subject"),
   structured("leader-elected", "New leader elected", { subject: "identity" }),
   plain(
     "leader-held",
@@ -333,6 +349,7 @@ const forms: readonly SignForm[] = [
   ),
   plain("leader-lost", "election lost", /(leader ?election lost)/, "detail"),
   plain("leader-lost", "stopped leading", /(stopped leading)/, "detail"),
+  plain("leader-lost", "lost master", /\b(lost master)$/, "detail"),
   plain(
     "leader-lost",
     "failed to renew lease",
@@ -353,7 +370,7 @@ const forms: readonly SignForm[] = [
   plain(
     "node-silent",
     "been updated for",
-    /^[Nn]ode (\S+) hasn't been updated for (\S+?)\.(?: |$)/,
+    /\b[Nn]ode (\S+) hasn't been updated for (\S+?)\.(?: |$)/,
     "subject",
     "ms",
   ),
@@ -361,7 +378,7 @@ const forms: readonly SignForm[] = [
   plain(
     "node-not-ready",
     "NodeNotReady event message",
-    /^Recording (?:status change )?NodeNotReady event message for node (\S+)/,
+    /\bRecording (?:status change )?NodeNotReady event message for node (\S+)/,
     "subject",
   ),
   structured("node-not-ready", "Recording status change event message for node", {
@@ -379,6 +396,12 @@ const forms: readonly SignForm[] = [
     "Event occurred",
     { subject: "object", detail: "reason" },
     "NodeNotReady",
+  ),
+  plain(
+    "node-returned",
+    "ReadyCondition for Node",
+    /ReadyCondition for Node (\S+) transitioned from Unknown to &?\{\S* ?Ready (?:Status:)?True/,
+    "subject",
   ),
   plain("node-not-ready", "became not ready", /^Node became not ready:? ?(.*)/s, "detail"),
   structured("node-not-ready", "Node became not ready", { subject: "node", detail: "condition" }),
@@ -405,18 +428,34 @@ const forms: readonly SignForm[] = [
     "detail",
   ),
 
+  // Containers that end by themselves, and those that are ended because of their liveness probe.
+  plain("container-crashed", "OOMKilled", /\b(OOMKilled)\b/, "detail"),
+  plain(
+    "container-crashed",
+    "restarting failed container",
+    /(Back-off restarting failed container)/,
+    "detail",
+  ),
+  plain("container-crashed", "CrashLoopBackOff", /\b(CrashLoopBackOff)\b/, "detail"),
+  plain(
+    "liveness-failed",
+    "iveness probe",
+    /Liveness probe (?:for "[^"]*" )?(failed|errored)/,
+    "detail",
+  ),
+
   // Proxies.
   plain(
     "upstream-refused",
     "while connecting to upstream",
-    /^connect\(\) failed \(1\d\d: ([^)]+)\) while connecting to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/s,
+    /connect\(\) failed \(1\d\d: ([^)]+)\) while connecting to upstream.*?upstream: "(?:[a-z]+:\/\/)?([^/"]+)/s,
     "detail",
     "subject",
   ),
   plain(
     "upstream-timeout",
     "upstream timed out",
-    /^upstream timed out \(110: \w+ timed out\) while (connecting) to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/s,
+    /upstream timed out \(110: \w+ timed out\) while (connecting) to upstream.*?upstream: "(?:[a-z]+:\/\/)?([^/"]+)/s,
     "detail",
     "subject",
   ),
@@ -430,14 +469,37 @@ const forms: readonly SignForm[] = [
   ),
   plain(
     "upstream-refused",
+    "502 Bad Gateway",
+    new RegExp(
+      `502 Bad Gateway\\b.*? (?:error|err)="?dial tcp (\\S+?): (?:connect: )?(${dialProblem})`,
+    ),
+    "subject",
+    "detail",
+  ),
+  plain(
+    "upstream-refused",
     "upstream_reset_before_response_started{",
     /" 503 UF\S* upstream_reset_before_response_started\{[^}]*connection[_ ]failure[^}]*\}.*?"(\d+\.\d+\.\d+\.\d+:\d+)"/,
+    "subject",
+  ),
+  // Access logs of Envoy in JSON, and those of before 1.14, which give no reason beside the flag.
+  plain(
+    "upstream-refused",
+    "upstream_reset_before_response_started{",
+    /^\{(?=.*\{[^}]*connection[_ ]failure).*"(?:upstream_?[Hh]ost|host)" ?: ?"(\d+\.\d+\.\d+\.\d+:\d+)"/,
+    "subject",
+  ),
+  plain("upstream-refused", '" 503 UF', /" 503 UF\S* .*"(\d+\.\d+\.\d+\.\d+:\d+)"/, "subject"),
+  plain(
+    "no-active-endpoint",
+    "no_healthy_upstream",
+    /" 503 UH no_healthy_upstream .*?outbound\|\d+\|[^|]*\|([\w.-]+)/,
     "subject",
   ),
   plain(
     "no-active-endpoint",
     "no_healthy_upstream",
-    /" 503 UH no_healthy_upstream .*?outbound\|\d+\|[^|]*\|([\w.-]+)/,
+    /^\{(?=.*": ?"no_healthy_upstream")(?:.*"upstream_?[Cc]luster": ?"([^"]+)")?/,
     "subject",
   ),
   plain(
@@ -446,6 +508,27 @@ const forms: readonly SignForm[] = [
     /Server (\S+\/(?:SRV_\d+|srv\d+)) is DOWN, reason: Layer4 connection problem, info: "(Connection refused|No route to host)/,
     "subject",
     "detail",
+  ),
+  // Linkerd; its older proxy names the address at the end.
+  plain(
+    "upstream-refused",
+    "error trying to connect",
+    /target\.addr=(\d[\d.]+:\d+).*error trying to connect: ([^(]{1,60})/,
+    "subject",
+    "detail",
+  ),
+  plain(
+    "upstream-refused",
+    "error trying to connect",
+    /error trying to connect: ([^(]{1,60}?) \(os error \d+\) \(address: ([^)\s]+)\)/,
+    "detail",
+    "subject",
+  ),
+  plain(
+    "no-active-endpoint",
+    "no live upstreams while",
+    /no live upstreams while connecting to upstream.*?upstream: "[a-z]+:\/\/([^/"]+)/,
+    "subject",
   ),
   plain(
     "no-active-endpoint",
@@ -472,7 +555,7 @@ const forms: readonly SignForm[] = [
   plain(
     "no-active-endpoint",
     "Error obtaining Endpoints for Service",
-    /^Error obtaining Endpoints for Service "([^"]+)"/,
+    /Error obtaining Endpoints for Service "([^"]+)"/,
     "subject",
   ),
   plain("reload-required", "backend reload required", /(ackend reload required)/, "detail"),
@@ -480,7 +563,7 @@ const forms: readonly SignForm[] = [
   plain(
     "status-write-failed",
     "pdating ingress",
-    /([Ee]rror updating ingress (?:rule|status).*)/s,
+    /([Ee]rror (?:while )?updating ingress (?:rule|status).*)/s,
     "detail",
   ),
   plain(
@@ -525,10 +608,29 @@ const forms: readonly SignForm[] = [
   }),
   plain("etcd-slow", "etcdserver: request timed out", /(etcdserver: request timed out)/, "detail"),
   plain(
+    "etcd-slow",
+    "apply entries took too long",
+    /apply entries took too long \[(\S+) for \d+ entries\]/,
+    "ms",
+  ),
+  plain(
+    "etcd-slow",
+    "waiting for read index response",
+    /(timed out waiting for read index response)/,
+    "detail",
+  ),
+  plain(
     "etcd-heartbeat",
     "to send out heartbeat on time",
-    /(failed to send out heartbeat on time)/,
+    /(failed to send out heartbeat on time)(?: \(exceeded the \S+ timeout for ([^\s,)]+))?/,
     "detail",
+    "ms",
+  ),
+  structured(
+    "etcd-heartbeat",
+    "leader failed to send out heartbeat on time; took too long, leader is overloaded likely from slow disk",
+    { ms: "exceeded-duration" },
+    "to send out heartbeat on time",
   ),
   plain("etcd-leader", "lost leader", /(lost leader \S+)/, "detail"),
   plain("etcd-leader", "leader changed", /(leader changed)/, "detail"),
@@ -576,8 +678,16 @@ export function signsIn(raw: string, words: readonly string[]): ReadSigns | unde
 }
 
 /** Events that were counted: `40s (x7381 over 20h)`. */
+const countedEvent = /(\S{1,16}) \(x(\d{1,9}) over (\S{1,16})\)/;
+/** Until 1.7: `2h  10s  4210  kubelet, node-1  spec.containers{web}  Warning  Unhealthy  …`. */
+const countedColumn =
+  /^\s*\d+[smhd]\S*\s+\d+[smhd]\S*\s+(\d{1,9})\s+\{?(?:kubelet|default-scheduler|\w+-controller)\b/;
+
 function timesIn(raw: string): number {
-  return Math.max(1, Number(/\(x(\d{1,9}) over /.exec(raw)?.[1] ?? 1));
+  const [, last, count, first] = countedEvent.exec(raw) ?? [];
+  // The first one and the last one are as old as each other: it was the start of the pod, and it is over.
+  if (count !== undefined) return last === first ? 1 : Math.max(1, Number(count));
+  return Math.max(1, Number(countedColumn.exec(raw)?.[1] ?? 1));
 }
 
 /** One object: lists are read by informers of many programs. */
@@ -591,6 +701,9 @@ const discoveryPath = /^(?:https?:\/\/[^/]+)?\/(?:api|apis)(?:\/[\w.-]+)?(?:\/v\
 /** etcd warns from 100 ms, which busy clusters reach daily; requests get late from here. */
 const etcdSlowMs = 300;
 
+/** No machine runs for so long. */
+const neverMs = 10 * 365 * 86_400_000;
+
 /** The exact meaning of a message that stands for several; undefined when it has none of them. */
 function narrowed(sign: LogSign): LogSign | undefined {
   const { name, subject, detail, ms } = sign;
@@ -603,19 +716,38 @@ function narrowed(sign: LogSign): LogSign | undefined {
       return discoveryPath.test(subject) ? { ...sign, name: "discovery-throttled" } : sign;
     case "etcd-slow":
       return ms !== undefined && ms < etcdSlowMs ? { ...sign, name: "etcd-delay" } : sign;
+    case "etcd-heartbeat":
+      return (ms ?? 0) >= etcdSlowMs ? { ...sign, name: "etcd-slow" } : sign;
     case "watch-failed":
       if (/Too large resource version/.test(detail)) {
         return { ...sign, name: "cache-behind", detail: "Too large resource version" };
       }
       return isAnswered.test(detail) ? undefined : sign;
     case "leader-lost":
+    case "status-write-failed":
       return isAnswered.test(detail) ? undefined : sign;
+    case "pleg-unhealthy":
+      // A kubelet that has just started has never listed its containers: 2562047 hours.
+      return (ms ?? 0) > neverMs ? undefined : sign;
     case "forbidden":
       return subject.startsWith("system:") && !builtInUser.test(subject) ? sign : undefined;
     case "node-not-ready":
       // Events of every kind have the same message; only this reason is meant.
       return /^(?!NodeNotReady$)[A-Z]\w+$/.test(detail) ? undefined : sign;
+    case "upstream-refused":
+    case "upstream-timeout":
+      return upstreamSign(sign);
     default:
       return sign;
   }
+}
+
+/** Until 0.12 ingress-nginx sent requests there for services without an endpoint. */
+const emptyUpstream = /^127\.0\.0\.1:8181$/;
+/** Programs beside the proxy, on its own machine: PHP, an authentication service, a socket. */
+const localUpstream = /^(?:127\.|localhost\b|\[::1\]|unix:)/;
+
+function upstreamSign(sign: LogSign): LogSign | undefined {
+  if (emptyUpstream.test(sign.subject)) return { ...sign, name: "no-active-endpoint", subject: "" };
+  return localUpstream.test(sign.subject) ? undefined : sign;
 }

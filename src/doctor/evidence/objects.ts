@@ -24,6 +24,8 @@ export interface ServiceFacts {
   readonly selector: Labels;
   /** Target ports that are names. */
   readonly portNames: readonly string[];
+  /** Target ports that are numbers. */
+  readonly portNumbers: readonly number[];
   readonly labels: Labels;
   readonly place: Place;
 }
@@ -36,6 +38,8 @@ export interface LabelledFacts {
   readonly labels: Labels;
   /** Undefined when it has no list of ports. */
   readonly portNames: readonly string[] | undefined;
+  /** Container ports; empty when it has no list of ports. */
+  readonly portNumbers: readonly number[];
   readonly place: Place;
 }
 
@@ -132,15 +136,16 @@ export class ObjectFacts {
   }
 
   /** A row of a table or a key of etcd: the pod exists, and little else is known of it. */
-  addPodRow({ namespace, name, place, isTerminating = false, ip, labels }: PodRow): void {
-    this.listedPods.set(namespace, place);
+  addPodRow(row: PodRow): void {
+    const { namespace, name, place, isTerminating = false, ip, labels, isListed = true } = row;
+    if (isListed) this.listedPods.set(namespace, place);
     const key = `${namespace}/${name}`;
     if (this.pods.has(key) || this.pods.size >= objectsMax) return;
     const unknown = { ready: undefined, containersReady: undefined };
     this.pods.set(key, { key, ...unknown, isTerminating, ip, place });
     if (labels !== undefined) {
-      const portNames = undefined;
-      this.#addLabelled({ name: `pod ${key}`, namespace, labels, portNames, place });
+      const unlisted = { portNames: undefined, portNumbers: [] };
+      this.#addLabelled({ name: `pod ${key}`, namespace, labels, ...unlisted, place });
     }
   }
 
@@ -149,6 +154,13 @@ export class ObjectFacts {
     if (this.nodes.has(name)) return;
     const ready = status.startsWith("Ready") ? "True" : "False";
     keep(this.nodes, name, { name, ready, reason: undefined, place });
+  }
+
+  /** As a table or `kubectl describe` shows it. */
+  addIngressRow(key: string, hasAddress: boolean, place: Place): void {
+    if (!this.ingresses.has(key)) {
+      keep(this.ingresses, key, { key, addresses: hasAddress ? 1 : 0, place });
+    }
   }
 
   /** A service as `kubectl describe` shows it. */
@@ -161,6 +173,7 @@ export class ObjectFacts {
       isHeadless: false,
       selector,
       portNames: [],
+      portNumbers: [],
       labels: {},
       place,
     });
@@ -201,6 +214,7 @@ export class ObjectFacts {
           isHeadless: clusterIP === "None",
           selector: textsIn(object, "spec", "selector"),
           portNames: namesIn(arrayIn(object, "spec", "ports"), "targetPort"),
+          portNumbers: numbersIn(arrayIn(object, "spec", "ports"), "targetPort"),
           labels,
           place,
         });
@@ -240,8 +254,8 @@ export class ObjectFacts {
           ending: endingOf(object),
           place,
         });
-        const portNames = portNamesIn(object);
-        this.#addLabelled({ name: `pod ${key}`, namespace, labels, portNames, place });
+        const ports = containerPortsIn(object);
+        this.#addLabelled({ name: `pod ${key}`, namespace, labels, ...ports, place });
         return;
       }
       case "Deployment":
@@ -255,7 +269,7 @@ export class ObjectFacts {
           name: `${kind} ${key}`,
           namespace,
           labels: textsIn(template, "metadata", "labels"),
-          portNames: portNamesIn(template),
+          ...containerPortsIn(template),
           place,
         });
         return;
@@ -376,6 +390,8 @@ export interface PodRow {
   readonly isTerminating?: boolean;
   readonly ip?: string | undefined;
   readonly labels?: Labels | undefined;
+  /** Unless given the row is one of a list of all pods of the namespace. */
+  readonly isListed?: boolean;
 }
 
 export interface DescribedService {
@@ -428,12 +444,22 @@ function arrayIn(object: RawRecord, ...path: string[]): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Of the containers of a pod or of a template; undefined when none of them lists ports. */
-function portNamesIn(object: RawRecord): readonly string[] | undefined {
+/** Of the containers of a pod or of a template; the names are undefined when none of them lists ports. */
+function containerPortsIn(object: RawRecord): Pick<LabelledFacts, "portNames" | "portNumbers"> {
   const ports = arrayIn(object, "spec", "containers")
     .filter(isRecord)
     .flatMap((container) => arrayIn(container, "ports"));
-  return ports.length === 0 ? undefined : namesIn(ports, "name");
+  return {
+    portNames: ports.length === 0 ? undefined : namesIn(ports, "name"),
+    portNumbers: numbersIn(ports, "containerPort"),
+  };
+}
+
+function numbersIn(values: readonly unknown[], field: string): readonly number[] {
+  return values.filter(isRecord).flatMap((value) => {
+    const number = value[field];
+    return typeof number === "number" ? [number] : [];
+  });
 }
 
 function namesIn(values: readonly unknown[], field: string): readonly string[] {

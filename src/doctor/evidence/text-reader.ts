@@ -6,9 +6,11 @@ import { AccessLogParser } from "../../access-log/access-log-parser.ts";
 import { isIp } from "../../environment/ip-address.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
+import { DescriptionReader, labelsIn } from "./descriptions.ts";
 import { isLineStart } from "./line-start.ts";
 import { type LogLine, unknownYear } from "./log-line.ts";
 import { type LogSign, type ReadSigns, signsIn, signWords } from "./log-signs.ts";
+import { joinedLines, withoutMarkup } from "./markup.ts";
 import type { ObjectFacts } from "./objects.ts";
 import type { RequestLog } from "./request-log.ts";
 import { type Settings, settingWords } from "./settings.ts";
@@ -53,12 +55,7 @@ interface Table {
   readonly isPods: boolean;
   readonly isEndpoints: boolean;
   readonly isNodes: boolean;
-}
-
-/** `kubectl describe service`, until its endpoints. */
-interface Description {
-  readonly place: Place;
-  readonly fields: Map<string, string>;
+  readonly isIngresses: boolean;
 }
 
 const blockStart = /^(\s*)(?:- )?(?:apiVersion: *["']?[\w./]+["']?|kind: *["']?[A-Z]\w+["']?) *$/;
@@ -67,7 +64,6 @@ const tableHead = /^(?:NAMESPACE\s+)?NAME\s+[A-Z]/;
 const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
 const dockerName = /\bk8s_[a-z0-9.-]{1,253}_([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_[0-9a-f-]{36}_\d/;
 const controlPlane = /\b(?:hyperkube|kube-(?:apiserver|controller-manager))\b/;
-const describedField = /^(Name|Namespace|Selector|Endpoints):\s*(.*)$/;
 const etcdWord = "/registry/pods/";
 const auditWord = "audit.k8s.io/";
 
@@ -94,6 +90,9 @@ export const knownWords = new WordFinder([
 /** nginx, Traefik and Envoy in their text forms: the client, where it stands first, and the status. */
 const failedRequest = /^(?:(\d{1,3}(?:\.\d{1,3}){3}) - |\[\d{4}-\d\d-\d\dT).{0,4096}?" ([45]\d\d) /;
 
+/** Below two minutes a new object has no status yet. */
+const youngAge = /^(?:\d{1,3}s|1m\d{0,2}s?)$/;
+
 const namespaceFlag = /kubectl\b.*?\s(?:-n|--namespace)[ =]([a-z0-9-]+)/;
 
 export class TextReader {
@@ -106,7 +105,7 @@ export class TextReader {
   readonly #accessLog = new AccessLogParser();
   #block: Block | undefined;
   #table: Table | undefined;
-  #description: Description | undefined;
+  readonly #descriptions: DescriptionReader;
   /** Of the last command in the text: tables of one namespace do not name it. */
   #namespace = "default";
   /** A log line without a sign, whose rest may follow. */
@@ -115,6 +114,7 @@ export class TextReader {
   /** `source` is how evidence names the text: a path, or a pod. `program` wrote it, if known. */
   constructor(facts: TextFacts, source: string, program?: string) {
     this.#facts = facts;
+    this.#descriptions = new DescriptionReader(facts.objects);
     this.#source = source;
     this.#program = program;
     this.#sourceProgram = programs.exec(source)?.[0];
@@ -130,8 +130,18 @@ export class TextReader {
     const whole = unquoted(raw);
     const place = { source: this.#source, line };
     if (this.#block !== undefined && this.#continueBlock(whole)) return;
+    if (whole === "") {
+      this.#wrapped = undefined;
+      this.#table = undefined;
+      return;
+    }
     const text = whole.length > lineCharsMax ? whole.slice(0, lineCharsMax) : whole;
     const words = knownWords.find(text);
+    const joined = words.length === 0 ? undefined : joinedLines(text);
+    if (joined !== undefined) {
+      for (const part of joined) this.push(part, line);
+      return;
+    }
     if (words.includes(auditWord) && this.#readAudit(whole, place)) return;
     const isStart = isLineStart(text);
     if (this.#readSign({ text, place, words, isStart })) return;
@@ -145,7 +155,8 @@ export class TextReader {
     if (text.includes("kubectl")) {
       this.#namespace = namespaceFlag.exec(text)?.[1] ?? this.#namespace;
     }
-    if (this.#readDescription(text, place) || this.#readTable(text, place)) return;
+    if (this.#descriptions.read(text, place, this.#namespace)) return;
+    if (this.#readTable(text, place)) return;
     if (this.#readName(text, place, words)) return;
     this.#startBlock(text, place);
   }
@@ -155,7 +166,7 @@ export class TextReader {
     this.#endBlock();
     this.#wrapped = undefined;
     this.#table = undefined;
-    this.#description = undefined;
+    this.#descriptions.end();
   }
 
   #readSign({ text, place, words, isStart }: ReadLine): boolean {
@@ -243,7 +254,9 @@ export class TextReader {
       const columns = text.trim().split(/\s{2,}|\s(?=[A-Z])/);
       const isPods = columns.includes("READY") && columns.includes("RESTARTS");
       const isNodes = columns.includes("VERSION") && columns.includes("STATUS");
-      this.#table = { columns, isPods, isEndpoints: columns.includes("ENDPOINTS"), isNodes };
+      const isEndpoints = columns.includes("ENDPOINTS");
+      const isIngresses = columns.includes("HOSTS") && columns.includes("ADDRESS");
+      this.#table = { columns, isPods, isEndpoints, isNodes, isIngresses };
       return true;
     }
     const table = this.#table;
@@ -259,7 +272,7 @@ export class TextReader {
     const cell = (column: string): string | undefined => cells[table.columns.indexOf(column)];
     const namespace =
       table.columns[0] === "NAMESPACE" ? (cell("NAMESPACE") ?? "") : this.#namespace;
-    const name = cell("NAME")?.replace(/^(?:pod|po|endpoints|ep)\//, "") ?? "";
+    const name = cell("NAME")?.replace(/^(?:pod|po|endpoints|ep|ingress[\w.]*|ing)\//, "") ?? "";
     if (table.isPods && /^\d+\/\d+$/.test(cell("READY") ?? "")) {
       const isTerminating = cell("STATUS") === "Terminating";
       const labels = labelsIn(cell("LABELS"));
@@ -276,6 +289,11 @@ export class TextReader {
       for (const one of (cell("ENDPOINTS") ?? "").split(",")) {
         if (isIp(hostOf(one))) this.#facts.objects.listedAddresses.add(hostOf(one));
       }
+    }
+    // An empty cell leaves its column to the next one, the ports.
+    if (table.isIngresses && !youngAge.test(cells.at(-1) ?? "")) {
+      const hasAddress = !/^\d{1,5},?$/.test(cell("ADDRESS") ?? "");
+      this.#facts.objects.addIngressRow(`${namespace}/${name}`, hasAddress, place);
     }
     if (table.isNodes && cell("STATUS") !== undefined) {
       this.#facts.objects.addNodeRow(name, cell("STATUS") ?? "", place);
@@ -298,27 +316,6 @@ export class TextReader {
       atMs: undefined,
       program: undefined,
     });
-  }
-
-  #readDescription(text: string, place: Place): boolean {
-    const [, field, value = ""] = describedField.exec(text) ?? [];
-    if (field === undefined) return false;
-    if (field === "Name") this.#description = { place, fields: new Map() };
-    const description = this.#description;
-    if (description === undefined) return false;
-    description.fields.set(field, value.trim());
-    const { fields } = description;
-    const selector = labelsIn(fields.get("Selector"));
-    if (field !== "Endpoints" || selector === undefined) return true;
-    this.#facts.objects.addDescribedService({
-      namespace: fields.get("Namespace") ?? this.#namespace,
-      name: fields.get("Name") ?? "",
-      selector,
-      ready: /^(?:<none>)?$/.test(value.trim()) ? 0 : value.split(",").length,
-      place: description.place,
-    });
-    this.#description = undefined;
-    return true;
   }
 
   #readName(text: string, place: Place, words: readonly string[]): boolean {
@@ -369,9 +366,19 @@ export class TextReader {
       return;
     }
     for (const value of block.isJson ? jsonValues(block.lines) : yamlValues(block.lines)) {
+      if (isRecord(value) && !("kind" in value)) {
+        this.#readDocument(value, block.place);
+        continue;
+      }
       this.#facts.objects.add(value, block.place);
       for (const pod of podsIn(value)) this.#readProcess(pod, block.place);
     }
+  }
+
+  /** An entry of a log that was printed over several lines: a request, or a line that a store keeps. */
+  #readDocument(document: RawRecord, place: Place): void {
+    if (this.#readRequest(JSON.stringify(document), place, failedWords)) return;
+    for (const text of storedLines(document, 0)) this.push(text, place.line);
   }
 
   /** Flags and version of a process of the control plane, from the arguments and image of its pod. */
@@ -398,16 +405,24 @@ function podsIn(value: unknown): readonly RawRecord[] {
   return all.filter((one) => one["kind"] === "Pod" || kind === "PodList");
 }
 
+/** Where stores of logs keep the line. */
+const lineKeys = ["log", "message", "MESSAGE", "msg", "textPayload"];
+const documentDepthMax = 3;
+
+function storedLines(document: RawRecord, depth: number): readonly string[] {
+  const own = lineKeys.flatMap((key) => {
+    const text = document[key];
+    return typeof text === "string" ? [text] : [];
+  });
+  if (own.length > 0 || depth >= documentDepthMax) return own.slice(0, 1);
+  return Object.values(document).flatMap((value) =>
+    isRecord(value) ? storedLines(value, depth + 1) : [],
+  );
+}
+
 /** `10.0.0.1:80`, `[fd00::1]:80`. */
 function hostOf(address: string): string {
   return address.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
-}
-
-/** `app=web,tier=front`; undefined for text that is no list of labels. */
-function labelsIn(text: string | undefined): Readonly<Record<string, string>> | undefined {
-  if (text === undefined || !text.includes("=")) return undefined;
-  const pairs = text.split(",").map((pair) => pair.trim().split("="));
-  return Object.fromEntries(pairs.map(([key = "", value = ""]) => [key, value]));
 }
 
 /** Items of a list are objects of their own, so that a list of any length is read. */
@@ -451,7 +466,7 @@ function withoutIndent(text: string): string {
 /** Without the marks of a quote, and without the second half of a line end of another system. */
 function unquoted(raw: string): string {
   const text = raw.endsWith("\r") ? raw.slice(0, -1) : raw;
-  return text.startsWith(">") ? text.replace(/^(?:> ?)+/, "") : text;
+  return withoutMarkup(text.startsWith(">") ? text.replace(/^(?:> ?)+/, "") : text);
 }
 
 /** Go files that exist in one program only. */

@@ -1,6 +1,6 @@
 // A diagnosis as Markdown, for an incident channel.
 import type { Diagnosis } from "../diagnose.ts";
-import type { Fix } from "../finding.ts";
+import type { Finding, Fix } from "../finding.ts";
 
 /** The findings with their fixes, and what is missing to tell more. */
 export function markdownLines({ findings, open }: Diagnosis): readonly string[] {
@@ -21,6 +21,7 @@ export function markdownLines({ findings, open }: Diagnosis): readonly string[] 
     finding.fix.reason,
     "",
     ...predictedLines(finding.fix),
+    ...surerLines(finding),
   ]);
   const missing = open.map(({ rule, missing: texts }) => `- ${rule}: missing ${texts.join("; ")}`);
   return [
@@ -28,6 +29,11 @@ export function markdownLines({ findings, open }: Diagnosis): readonly string[] 
     ...parts,
     ...(missing.length === 0 ? [] : ["Not enough evidence:", "", ...missing, ""]),
   ];
+}
+
+function surerLines({ confidence, missing }: Finding): readonly string[] {
+  if (missing.length === 0 || confidence.startsWith("certain")) return [];
+  return ["To be surer:", "", ...missing.map((text) => `- ${text}`), ""];
 }
 
 function predictedLines({ effect, notPredicted }: Fix): readonly string[] {

@@ -3,6 +3,9 @@
 import { logCause } from "../cause.ts";
 import { counted } from "../report/counted.ts";
 
+/** A connection without an answer waits for 30 s; one that is refused is tried again at once. */
+const timeoutsMin = 2;
+
 export const apiUnreachable = logCause({
   name: "api-unreachable",
   summary:
@@ -12,8 +15,9 @@ export const apiUnreachable = logCause({
   explains: ["broken-watches", "leader-changes", "empty-ingress-status"],
   sign: "api-unreachable",
   linesMin: 3,
+  isProved: ({ details }) => (details.get("i/o timeout") ?? 0) >= timeoutsMin,
   text: ({ count, samples }) =>
-    `${counted(count, "connection")} failed: ${samples[0]?.subject ?? ""} ${samples[0]?.detail ?? ""}`,
+    `${counted(count, "connection")} failed: ${samples[0]?.subject ?? ""} ${withoutCut(samples[0]?.detail ?? "")}`,
   conclude(group) {
     const [address = ""] = group.topSubjects(1);
     return {
@@ -29,3 +33,8 @@ export const apiUnreachable = logCause({
     };
   },
 });
+
+/** A line that a terminal has cut says no reason. */
+function withoutCut(detail: string): string {
+  return /[>…]$/.test(detail) ? "(the line is cut before the reason)" : detail;
+}

@@ -1,6 +1,7 @@
 // A proxy that sends requests to addresses that do not answer. This is the effect of a late hop, not
 // its cause; which hop is late is measured with `lockstep watch` or `lockstep blame`.
 
+import { isIp } from "../../environment/ip-address.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
@@ -21,27 +22,53 @@ export const deadEndpoints: Cause = {
   },
 
   conclude({ signs }) {
-    const [address = ""] =
-      (signs.get("upstream-refused") ?? signs.get("upstream-timeout"))?.topSubjects(1) ?? [];
+    const refused = signs.get("upstream-refused");
+    const [address = ""] = (refused ?? signs.get("upstream-timeout"))?.topSubjects(1) ?? [];
+    const isSilent = refused === undefined || areWithoutRoute(refused);
+    const fix = {
+      component: "the late hop",
+      change:
+        (isIp(hostOf(address))
+          ? `kubectl get pods -A -o wide | grep '${hostOf(address)} '   # is there a pod with this address?\n`
+          : "") +
+        "lockstep blame --access-log access.log   # names the late hop of each failed request",
+    };
+    const ended =
+      "If the pod ended seconds before: give it a preStop sleep longer than the leave lag. If it ended " +
+      "minutes before: a hop is stuck, and a preStop does not help.";
     return {
       severity: "warning",
-      cause:
-        `The proxy sends requests to ${address}, which does not accept connections: a pod that ended, or ` +
-        "one that closes its port before the proxy has stopped using it.",
+      cause: isSilent
+        ? `The proxy sends requests to ${address} and gets no answer: a pod that is gone, a machine that is ` +
+          "down, or no way to it through the network."
+        : `The proxy sends requests to ${address}, which does not accept connections: a pod that ended, or ` +
+          "one that closes its port before the proxy has stopped using it.",
       fix: {
-        component: "the late hop",
-        change:
-          "lockstep blame --access-log access.log   # names the late hop of each failed request",
-        reason:
-          "If the pod ended seconds before: give it a preStop sleep longer than the leave lag. If it ended " +
-          "minutes before: a hop is stuck, and a preStop does not help.",
+        ...fix,
+        reason: isSilent
+          ? `If a pod has the address, test the network from the proxy's node (curl, policies, the CNI). ${ended}`
+          : `If a pod has the address, it listens on another port or only on loopback. ${ended}`,
       },
       missing: [
+        "kubectl get endpointslices,pods -A -o wide   # of the same minute",
         "lockstep record, during the next release: without pod times the late hop is unknown",
       ],
     };
   },
 };
+
+function hostOf(address: string): string {
+  return address.replace(/:\d+$/, "");
+}
+
+/** No machine answered, as opposed to one that refused. */
+function areWithoutRoute({ details }: SignGroup): boolean {
+  const reasons = [...details.keys()];
+  return (
+    reasons.length > 0 &&
+    reasons.every((reason) => /no route|unreachable|timed out|timeout/i.test(reason))
+  );
+}
 
 /** If all of them belong to pods that exist and do not end, these pods refuse; no hop is late. */
 function areOfRunningPods(groups: readonly SignGroup[], { objects }: Evidence): boolean {

@@ -1,6 +1,7 @@
 // Ingresses without an address in their status: the leader of the ingress controller does not write it.
 
 import type { Cause } from "../cause.ts";
+import type { Evidence } from "../evidence/evidence.ts";
 import { placeText } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
 
@@ -43,11 +44,8 @@ export const emptyIngressStatus: Cause = {
     ];
   },
 
-  // A new leader needs a minute: until then the status that the old one removed is empty.
-  conclude: ({ objects }) => ({
-    severity: [...objects.observed.locks.values()].some(({ changes }) => changes > 0)
-      ? "info"
-      : "warning",
+  conclude: (evidence) => ({
+    severity: isRule(evidence) ? "warning" : "info",
     cause:
       "The ingress controller does not write the status of Ingresses. Traffic does not depend on it.",
     fix: {
@@ -59,3 +57,14 @@ export const emptyIngressStatus: Cause = {
     missing: ["kubectl get pods -A, and the lock of the ingress controller (-o yaml)"],
   }),
 };
+
+/**
+ * One Ingress may be new, or of a class without a controller. A new leader needs a minute: until then the
+ * status that the old one removed is empty.
+ */
+function isRule({ objects, signs }: Evidence): boolean {
+  if ([...objects.observed.locks.values()].some(({ changes }) => changes > 0)) return false;
+  const all = [...objects.ingresses.values()].filter(({ addresses }) => addresses !== undefined);
+  const empty = all.filter(({ addresses }) => addresses === 0);
+  return empty.length > 1 || signs.get("status-write-failed") !== undefined;
+}

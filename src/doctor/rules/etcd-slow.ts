@@ -1,10 +1,33 @@
 // etcd answers slowly, so every write and every consistent read of the API servers is slow too.
 
 import { durationText } from "../../environment/duration-text.ts";
-import { logCause } from "../cause.ts";
+import { type Cause, type Conclusion, logCause } from "../cause.ts";
 import { counted } from "../report/counted.ts";
 
-export const etcdSlow = logCause({
+const conclusion: Conclusion = {
+  severity: "warning",
+  cause:
+    "etcd is slow: its disk, its network or its load makes every write of the control plane wait.",
+  fix: {
+    component: "etcd",
+    change: [
+      "etcd_disk_wal_fsync_duration_seconds   # metric of each member: p99 must stay below 10 ms",
+      "etcd_network_peer_round_trip_time_seconds",
+    ].join("\n"),
+    reason:
+      "Look at these two metrics: a slow disk needs its own SSD, a slow network needs members nearer " +
+      "to each other. Large LIST requests without a limit have the same effect.",
+  },
+  missing: [
+    "the logs of the other etcd members: one slow member is a disk, all of them are the load",
+  ],
+};
+
+/** One change is the restart of a member, and many clients report it at once. */
+const leadersMin = 3;
+const leadersSpanMs = 60_000;
+
+const slowRequests = logCause({
   name: "etcd-slow",
   summary:
     "etcd answers slowly: disk, network or load. Every write and every consistent read of " +
@@ -23,19 +46,23 @@ export const etcdSlow = logCause({
       ? []
       : [{ weight: "support", source: "logs", lines: [late.evidence(text)] }];
   },
-  conclude: () => ({
-    severity: "warning",
-    cause:
-      "etcd is slow: its disk, its network or its load makes every write of the control plane wait.",
-    fix: {
-      component: "etcd",
-      change: [
-        "etcd_disk_wal_fsync_duration_seconds   # p99 must stay below 10 ms",
-        "etcd_network_peer_round_trip_time_seconds",
-      ].join("\n"),
-      reason:
-        "Look at these two metrics: a slow disk needs its own SSD, a slow network needs members nearer " +
-        "to each other. Large LIST requests without a limit have the same effect.",
-    },
-  }),
+  conclude: () => conclusion,
 });
+
+/** A member that changes its leader again and again waits for its disk or for the others, too. */
+export const etcdSlow: Cause = {
+  ...slowRequests,
+  signs(evidence) {
+    const lost = evidence.signs.get("etcd-leader");
+    const own = slowRequests.signs(evidence);
+    if (lost === undefined) return own;
+    const isRepeated = lost.count >= leadersMin && lost.spanMs >= leadersSpanMs;
+    const weight = isRepeated ? "proof" : "support";
+    const text = `etcd lost or changed its leader ${counted(lost.count, "time")}`;
+    return [...own, { weight, source: "logs", lines: [lost.evidence(text)] }];
+  },
+  conclude(evidence) {
+    if (evidence.signs.get("etcd-slow") !== undefined) return slowRequests.conclude(evidence);
+    return { ...conclusion, missing: ["the log of each etcd member, from before the change"] };
+  },
+};

@@ -14,8 +14,12 @@ export const failingProbes = logCause({
   linesMin: 3,
   text: ({ count, samples }) =>
     `${counted(count, "readiness probe")} failed: ${(samples[0]?.detail ?? "").slice(0, 80)}`,
-  conclude: () => ({
-    severity: "warning",
+  conclude: (_group, { signs }) => ({
+    // A container that ends by itself fails its probes, too: the crash is what to look at.
+    severity:
+      signs.get("container-crashed") !== undefined && signs.get("liveness-failed") === undefined
+        ? "info"
+        : "warning",
     cause:
       "Readiness probes of pods fail, so their endpoints leave. The control plane works as it should.",
     fix: {

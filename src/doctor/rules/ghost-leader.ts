@@ -37,7 +37,12 @@ export const ghostLeader: Cause = {
   },
 
   conclude(evidence) {
-    const [ghost] = ghosts(evidence);
+    const found = ghosts(evidence);
+    const [ghost] = found;
+    // One record may be older than the list of pods.
+    const others = [elections, machines, renewals].flatMap((sign) => sign(evidence, found));
+    const seen = evidence.objects.observed.locks.get(ghost?.lock ?? "");
+    const isRenewed = others.length > 0 || (seen?.renewals ?? 0) > 0;
     const holder = ghost?.holder ?? "";
     const namespace = ghost?.namespace ?? "default";
     const name = ghost?.lock?.split("/")[1] ?? "LOCK";
@@ -45,7 +50,9 @@ export const ghostLeader: Cause = {
       severity: "critical",
       cause:
         `The leader lock ${ghost?.lock ?? "of this controller"} is held by ${holder}, which is no pod ` +
-        "of the cluster: a process outside the cluster renews it, so no pod does the leader's work.",
+        (isRenewed
+          ? "of the cluster: a process outside the cluster renews it, so no pod does the leader's work."
+          : "of the cluster. While a process outside the cluster renews it, no pod does the leader's work."),
       fix: {
         component: ghost?.lock ?? holder,
         change: [
@@ -58,6 +65,9 @@ export const ghostLeader: Cause = {
           "it is stopped.",
       },
       missing: [
+        ...(isRenewed
+          ? []
+          : ["the lock again a minute later (-o yaml): does its renewTime advance?"]),
         "the list of pods on each machine that was removed from the cluster (docker ps, crictl ps)",
       ],
     };

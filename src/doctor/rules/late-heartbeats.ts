@@ -8,6 +8,7 @@ import type { Evidence } from "../evidence/evidence.ts";
 import type { Heartbeats } from "../evidence/observations.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
+import type { EvidenceLine } from "../finding.ts";
 import type { HeartbeatGap } from "../fix-effect.ts";
 import { counted } from "../report/counted.ts";
 
@@ -19,6 +20,9 @@ const failedMin = 3;
 
 /** A kubelet that starts is not ready once. */
 const flapsMin = 3;
+
+/** One node that becomes not ready is being restarted. */
+const severalMin = 2;
 
 /** Kubelets send a heartbeat each 10 s. */
 const beatMs = 10_000;
@@ -68,7 +72,10 @@ export const lateHeartbeats: Cause = {
           `dies: its endpoints leave after ${durationText(wantedMs)}. Then find out why the kubelet is ` +
           "late: many containers or images on the node, a slow container runtime, a slow API server.",
       },
-      missing: ["the kubelet's log of the node, for the reason of the delay"],
+      missing: [
+        "the kubelet's log of the node, and the log of the controller manager from before it",
+        "kubectl get events -A --field-selector reason=NodeNotReady   # how often, and of which nodes",
+      ],
     };
   },
 
@@ -212,17 +219,35 @@ function kubeletReports(evidence: Evidence): readonly Sign[] {
   const pleg = signs.get("pleg-unhealthy");
   const failed = signs.get("node-status-failed");
   const marked = signs.get("node-not-ready");
-  const lines = [];
+  const proofs: EvidenceLine[] = [];
+  const supports: EvidenceLine[] = [];
   if (pleg !== undefined) {
     const text = `the kubelet did not list its containers for ${durationText(pleg.longest?.ms ?? 0)}`;
-    lines.push(pleg.evidence(text));
+    proofs.push(pleg.evidence(text));
   }
-  if (failed !== undefined && failed.count >= failedMin) {
-    lines.push(failed.evidence(`${counted(failed.count, "heartbeat")} of a kubelet got no answer`));
+  if (failed !== undefined) {
+    const line = failed.evidence(
+      `${counted(failed.count, "heartbeat")} of a kubelet got no answer`,
+    );
+    (failed.count >= failedMin ? proofs : supports).push(line);
   }
   const [node = ""] = marked?.topSubjects(1) ?? [];
-  if (marked !== undefined && marked.mostOfOne >= flapsMin && !isNotLate(evidence, node)) {
-    lines.push(marked.evidence(`${node} became not ready ${counted(marked.mostOfOne, "time")}`));
+  if (marked !== undefined && marked.count >= severalMin && !isNotLate(evidence, node)) {
+    const isFlapping = marked.mostOfOne >= flapsMin;
+    const text = isFlapping
+      ? `${node} became not ready ${counted(marked.mostOfOne, "time")}`
+      : `${counted(marked.count, "time")} a node was recorded as not ready`;
+    (isFlapping ? proofs : supports).push(marked.evidence(text));
   }
-  return lines.length === 0 ? [] : [{ weight: "proof", source: "logs", lines }];
+  const returned = signs.get("node-returned");
+  if (returned !== undefined) {
+    const text = `${returned.topSubjects(1)[0] ?? "a node"} was Unknown and came back ${counted(returned.mostOfOne, "time")}`;
+    (returned.mostOfOne >= flapsMin ? proofs : supports).push(returned.evidence(text));
+  }
+  return [
+    ...(proofs.length === 0 ? [] : [{ weight: "proof", source: "logs", lines: proofs } as const]),
+    ...(supports.length === 0
+      ? []
+      : [{ weight: "support", source: "logs", lines: supports } as const]),
+  ];
 }

@@ -1,7 +1,15 @@
 // A component that loses its leader lock again and again: nothing is done while no instance leads.
 
 import { logCause } from "../cause.ts";
+import type { SignGroup } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
+
+const errorCharsMax = 80;
+
+/** The end of an error says why; its start repeats the URL. */
+function afterUrl(reason: string): string {
+  return (reason.split('": ').at(-1) ?? reason).replaceAll(/\s+/g, " ").slice(0, errorCharsMax);
+}
 
 export const leaderChanges = logCause({
   name: "leader-changes",
@@ -11,19 +19,38 @@ export const leaderChanges = logCause({
   hop: "published",
   sign: "leader-lost",
   linesMin: 3,
-  text: ({ count, programs }) =>
-    `${counted(count, "failure")} to keep a leader lock${programs.size === 0 ? "" : ` (${[...programs.keys()].join(", ")})`}`,
-  conclude: (group) => ({
-    severity: "warning",
-    cause:
-      `${[...group.programs.keys()][0] ?? "A component"} cannot renew its leader lock in time, so it stops ` +
-      "and another instance starts with empty queues.",
-    fix: {
-      component: [...group.programs.keys()][0] ?? "component",
-      change: "--leader-elect-lease-duration=60s --leader-elect-renew-deadline=40s",
-      reason:
-        "This covers short pauses. The cause is a slow or unreachable API server or etcd: the error of " +
-        "the line says which.",
-    },
-  }),
+  isProved: isLost,
+  text: ({ count, samples }) => {
+    const reason = samples.find(({ subject, detail }) => subject !== "" && detail !== "")?.detail;
+    const error = reason === undefined ? "" : `: ${afterUrl(reason)}`;
+    return `${counted(count, "failure")} to keep a leader lock${error}`;
+  },
+  conclude(group) {
+    const [lock] = group.topSubjects(2).filter((name) => name !== "");
+    const program = [...group.programs.keys()][0] ?? lock?.split("/").at(-1) ?? "A component";
+    const isControlPlane = /^kube-(?:controller-manager|scheduler)$/.test(program);
+    const times = "--leader-elect-lease-duration=60s --leader-elect-renew-deadline=40s";
+    return {
+      severity: "warning",
+      cause:
+        `${program} cannot renew its leader lock${lock === undefined ? "" : ` ${lock}`} in time, so it stops ` +
+        "and another instance starts with empty queues.",
+      fix: {
+        component: program,
+        change: isControlPlane ? times : `${times}   # this program may name them otherwise`,
+        reason:
+          "This covers short pauses. The reason is a slow or unreachable API server or etcd: look at " +
+          "their logs of that minute first. The error of the line says which.",
+      },
+      missing: ["the logs of the API server and of etcd, of the minute before the lock was lost"],
+    };
+  },
 });
+
+/** The renewal failed, and so the process gave the lock up: a process that is asked to end only gives it up. */
+function isLost({ subjects, details }: SignGroup): boolean {
+  const isGivenUp = [...details.keys()].some((detail) =>
+    /election ?lost|stopped leading/i.test(detail),
+  );
+  return isGivenUp && [...subjects.keys()].some((lock) => lock !== "");
+}

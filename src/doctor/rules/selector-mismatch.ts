@@ -19,7 +19,7 @@ export const selectorMismatch: Cause = {
     "The selector of a service matches the labels of no pod, or its named target port is the name of " +
     "no container port. So it has no endpoints.",
   hop: "published",
-  explains: ["no-endpoints"],
+  explains: ["no-endpoints", "dead-endpoints"],
 
   signs(evidence) {
     const [first] = mismatches(evidence);
@@ -59,7 +59,7 @@ function mismatches(evidence: Evidence): readonly Mismatch[] {
     const matching = near.filter(({ labels }) => matches(service.selector, labels));
     return matching.length === 0
       ? selectorMismatches(evidence, service, near)
-      : portMismatches(service, matching);
+      : [...portMismatches(service, matching), ...refusedPorts(evidence, service, matching)];
   });
   return found.sort((a, b) => Number(b.isEmpty) - Number(a.isEmpty));
 }
@@ -86,6 +86,21 @@ function portMismatches(
   const missing = service.portNames.find((name) => !known.some((names) => names.includes(name)));
   if (missing === undefined || known.length < matching.length) return [];
   const text = `Service ${nameOf(service)} has the target port ${missing}, which no container of its pods has`;
+  return [{ service, text, isEmpty: true }];
+}
+
+/** Container ports are only a note, so a number that is not among them counts if it is refused. */
+function refusedPorts(
+  { signs }: Evidence,
+  service: ServiceFacts,
+  matching: readonly LabelledFacts[],
+): readonly Mismatch[] {
+  const listed = matching.flatMap(({ portNumbers }) => portNumbers);
+  const port = service.portNumbers.find((number) => !listed.includes(number));
+  if (port === undefined || listed.length === 0) return [];
+  const refused = [...(signs.get("upstream-refused")?.subjects.keys() ?? [])];
+  if (!refused.some((address) => address.endsWith(`:${port}`))) return [];
+  const text = `Service ${nameOf(service)} has the target port ${port}, which refuses connections; its pods list ${listed.join(", ")}`;
   return [{ service, text, isEmpty: true }];
 }
 

@@ -64,7 +64,7 @@ export const staleCache = logCause({
 });
 
 /** A busy service is retried once or twice after each write; then its cache has caught up. */
-const retriesMin = 5;
+const retriesMin = 4;
 
 /** Lines without a version are retries of one write only if they are this close together. */
 const denseMs = 2_000;

@@ -31,6 +31,8 @@ export interface HttpKubeClientOptions {
   readonly userAgent: string;
   readonly log: Log;
   readonly metrics?: Registry | undefined;
+  /** Called for every request that the server's rules forbid. */
+  readonly onForbidden?: ((cluster: string, error: StatusError) => void) | undefined;
 }
 
 /** Twice what 30,000 pods take in one body; V8 cannot make a string of much more to parse. */
@@ -131,7 +133,10 @@ export class HttpKubeClient implements KubeClient {
     const what = describe(request);
     const body = await readBounded(response.body, longestRefusalBytes, what, "cut");
     const { status, headers } = response;
-    return statusError({ what, status, headers, body, now: this.#options.clock.wallMs() });
+    const { clock, cluster, onForbidden } = this.#options;
+    const error = statusError({ what, status, headers, body, now: clock.wallMs() });
+    if (status === 403) onForbidden?.(cluster.name, error);
+    return error;
   }
 }
 

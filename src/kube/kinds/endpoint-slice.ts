@@ -27,6 +27,8 @@ export interface SliceEndpoint {
   readonly nodeName: string | undefined;
   readonly zone: string | undefined;
   readonly targetRef: TargetRef | undefined;
+  /** Zones whose clients should use it; absent without such a hint. */
+  readonly hintedZones?: readonly string[];
 }
 
 export interface SlicePort {
@@ -97,6 +99,7 @@ function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint): boolean {
     a.nodeName === b.nodeName &&
     a.zone === b.zone &&
     areSameStrings(a.addresses, b.addresses) &&
+    areSameStrings(a.hintedZones ?? [], b.hintedZones ?? []) &&
     isSameTarget(a.targetRef, b.targetRef)
   );
 }
@@ -119,7 +122,15 @@ function endpoint(entry: unknown): SliceEndpoint {
     nodeName: nodeName === undefined ? undefined : internString(nodeName),
     zone: zone === undefined ? undefined : internString(zone),
     targetRef: targetRefOf(record),
+    ...hintsOf(record),
   };
+}
+
+function hintsOf(record: RawRecord): Pick<SliceEndpoint, "hintedZones"> {
+  const zones = listAt(recordAt(record, "hints"), "forZones");
+  if (zones.length === 0) return {};
+  const names = zones.map((zone) => optionalString(requiredRecord(zone, "a zone"), "name") ?? "");
+  return { hintedZones: names.map((name) => internString(name)) };
 }
 
 function port(entry: unknown): SlicePort {

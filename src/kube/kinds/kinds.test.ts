@@ -253,6 +253,31 @@ test("a service", () => {
     sessionAffinity: "None",
   });
   const external = serviceKind.project({ metadata: raw, spec: { clusterIP: "10.96.0.1" } });
+  const spread = serviceKind.project({
+    metadata: raw,
+    spec: {
+      sessionAffinity: "ClientIP",
+      sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } },
+      ipFamilyPolicy: "PreferDualStack",
+      internalTrafficPolicy: "Local",
+      trafficDistribution: "PreferClose",
+    },
+  });
+  expect(spread.traffic).toEqual({
+    affinityTimeoutSeconds: 60,
+    ipFamilyPolicy: "PreferDualStack",
+    internalTrafficPolicy: "Local",
+    trafficDistribution: "PreferClose",
+  });
+  const usual = serviceKind.project({
+    metadata: raw,
+    spec: {
+      sessionAffinity: "None",
+      ipFamilyPolicy: "SingleStack",
+      internalTrafficPolicy: "Cluster",
+    },
+  });
+  expect("traffic" in usual).toBe(false);
   expect([isHeadless(service), isHeadless(external), external.selector]).toEqual([
     true,
     false,

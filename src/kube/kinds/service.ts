@@ -38,6 +38,16 @@ export interface Service {
   readonly ports: readonly ServicePort[];
   readonly publishNotReadyAddresses: boolean;
   readonly sessionAffinity: string;
+  /** Absent when every one of them has its default. */
+  readonly traffic?: ServiceTraffic;
+}
+
+/** Settings of how traffic is spread; each is absent when it has its default. */
+export interface ServiceTraffic {
+  readonly affinityTimeoutSeconds?: number;
+  readonly ipFamilyPolicy?: string;
+  readonly internalTrafficPolicy?: string;
+  readonly trafficDistribution?: string;
 }
 
 export const serviceKind: Kind<Service> = {
@@ -68,7 +78,24 @@ function projectService(raw: unknown, similar?: Service): Service {
     ports: listAt(spec, "ports").map(servicePort),
     publishNotReadyAddresses: optionalBoolean(spec, "publishNotReadyAddresses") ?? false,
     sessionAffinity: optionalString(spec, "sessionAffinity") ?? "None",
+    ...trafficOf(spec),
   };
+}
+
+function trafficOf(spec: RawRecord): Pick<Service, "traffic"> {
+  const clientIP = recordAt(recordAt(spec, "sessionAffinityConfig"), "clientIP");
+  const affinityTimeoutSeconds = optionalInteger(clientIP, "timeoutSeconds");
+  const ipFamilyPolicy = optionalString(spec, "ipFamilyPolicy");
+  const internalTrafficPolicy = optionalString(spec, "internalTrafficPolicy");
+  const trafficDistribution = optionalString(spec, "trafficDistribution");
+  const traffic: ServiceTraffic = {
+    ...(affinityTimeoutSeconds !== undefined && { affinityTimeoutSeconds }),
+    ...(ipFamilyPolicy !== undefined && ipFamilyPolicy !== "SingleStack" && { ipFamilyPolicy }),
+    ...(internalTrafficPolicy !== undefined &&
+      internalTrafficPolicy !== "Cluster" && { internalTrafficPolicy }),
+    ...(trafficDistribution !== undefined && { trafficDistribution }),
+  };
+  return Object.keys(traffic).length === 0 ? {} : { traffic };
 }
 
 /** The endpoint controllers take an empty selector for one that matches every pod; absent for none. */

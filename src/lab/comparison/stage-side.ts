@@ -42,6 +42,8 @@ export interface StageSideOptions {
   readonly witnessOf: (replica: string) => RoutedWitness;
   /** Records when a proxy really started to route to an address. */
   readonly hops: Pick<HopLedger, "routed">;
+  /** The form that stock reads; Endpoints, as up to v1.3, unless given. */
+  readonly stockReads?: "endpoints" | "endpointslices" | undefined;
 }
 
 /** Access logs of a proxy that writes them itself. */
@@ -134,7 +136,7 @@ async function startStock(options: ReplicaOptions): Promise<StageReplica> {
   const shared = {
     environment,
     access: options.accessOf(name),
-    published: "endpoints",
+    published: options.stockReads ?? "endpoints",
     witness: options.witnessOf(name),
     onRouted: (addresses, at) => hops.routed(name, addresses, at),
   } as const satisfies Partial<Parameters<typeof startStockReplica>[0]>;

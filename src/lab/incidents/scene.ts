@@ -10,7 +10,7 @@ import type { ClusterAccess } from "../../kube/credentials/credentials.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import { type Cluster, type ClusterOptions, startCluster } from "../cluster.ts";
 import type { SideName } from "../comparison/side.ts";
-import { type StageSide, startStageSide } from "../comparison/stage-side.ts";
+import { type StageSide, type StageSideOptions, startStageSide } from "../comparison/stage-side.ts";
 import { Ledger } from "../kubelet/ledger.ts";
 import { HopLedger } from "../observed/hop-ledger.ts";
 import {
@@ -40,6 +40,8 @@ export interface SceneOptions {
   readonly beforeReplicas?: (client: KubeClient, cluster: Cluster) => Promise<void>;
   /** The play starts when so many services beside the shop are published. */
   readonly otherServices?: number;
+  /** The form that the stock side reads; Endpoints unless given. */
+  readonly stockReads?: StageSideOptions["stockReads"];
   /** How a replica reaches the API servers; directly the first one unless given. */
   readonly accessOf?: (replica: string, cluster: Cluster) => ClusterAccess;
 }
@@ -123,6 +125,7 @@ export class Scene {
         accessOf: (replica) => options.accessOf?.(replica, cluster) ?? cluster.access,
         witnessOf: (replica) => observer.replica(replica),
         hops,
+        stockReads: options.stockReads,
       });
     const sides = { stock: await side("stock"), lockstep: await side("lockstep") };
     stage.onObservable?.({ access: cluster.access, ...sides.stock.observable });

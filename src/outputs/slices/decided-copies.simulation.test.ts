@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { inSyncWorld, type SyncWorld, slicesPath } from "../../../tests/syncing/sync-world.ts";
+import {
+  inSyncWorld,
+  type SyncWorld,
+  servicesPath,
+  slicesPath,
+} from "../../../tests/syncing/sync-world.ts";
 import type { CopyNames } from "../../decide/syncing/copy-names.ts";
 import { namespacePolicy } from "../../decide/syncing/sync-policy.ts";
 
@@ -106,4 +111,56 @@ test("under other names, copies live in the source's own cluster and are not cop
     expect(writes).toHaveLength(2);
     await world.simulation.sleep(600_000);
     expect(writes).toHaveLength(2);
+  }));
+
+test("ports keep their names, and pods with other numbers for them get slices of their own", () =>
+  inSyncWorld(async (world) => {
+    await world.call("lab-1", "POST", servicesPath, {
+      metadata: { name: "web" },
+      spec: {
+        selector: { app: "web" },
+        ports: [
+          { name: "http", port: 80, targetPort: "main", appProtocol: "http" },
+          { name: "admin", port: 81, targetPort: 9000 },
+        ],
+      },
+    });
+    for (const [index, containerPort] of [8080, 8081].entries()) {
+      const name = `web-${index}`;
+      const ports = [{ name: "main", containerPort }];
+      await world.call("lab-1", "POST", podsPath, {
+        metadata: { name, labels: { app: "web" } },
+        spec: { nodeName: "n1", containers: [{ name: "main", image: "web", ports }] },
+      });
+      await setReady(world, name, "True", `10.1.0.${index}`);
+    }
+    world.startSyncer();
+    await world.simulation.sleep(settledMs);
+    const shown = (await world.slices()).map(({ endpoints, ports }) => [
+      endpoints.map(({ addresses }) => addresses[0]),
+      ports.map(({ name, port, appProtocol }) => [name, port, appProtocol]),
+    ]);
+    const admin = ["admin", 9000, undefined];
+    expect(shown).toEqual([
+      [["10.1.0.0"], [admin, ["http", 8080, "http"]]],
+      [["10.1.0.1"], [admin, ["http", 8081, "http"]]],
+    ]);
+  }));
+
+test("a cluster with weight 0 stands in only when no other has a ready endpoint", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await world.publish("lab-2", "web", ["10.2.0.1"]);
+    const annotations = { "lockstep.dev/weight": "0" };
+    await world.call("lab-2", "PATCH", `${servicesPath}/web`, { metadata: { annotations } });
+    world.startSyncer();
+    await world.simulation.sleep(settledMs);
+    const ready = async () =>
+      (await world.slices()).flatMap(({ endpoints }) =>
+        endpoints.map((one) => `${one.addresses[0]} ${one.ready} ${one.serving}`),
+      );
+    expect(await ready()).toEqual(["10.1.0.1 true true", "10.2.0.1 false true"]);
+    await world.republish("lab-1", "web", []);
+    await world.simulation.sleep(20);
+    expect(await ready()).toEqual(["10.2.0.1 true true"]);
   }));

@@ -1,13 +1,16 @@
 // Keeps an access cluster in step with business clusters: one key per service in a queue, changes that
 // just happened ahead of going over everything again, and only those writes that the plan names.
 import { Registry } from "prom-client";
-import type { ServiceOffer } from "../../decide/syncing/service-offer.ts";
+import { endpointChanges, type ServiceOffer } from "../../decide/syncing/service-offer.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
+import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
+import type { LeaderElection } from "../../kube/leader/leader-election.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
+import type { SourceReport } from "./sync-source.ts";
 import { SyncView, type SyncViewOptions } from "./sync-view.ts";
 import { SyncWriter } from "./sync-writer.ts";
 import { UndoneWrites } from "./undone-writes.ts";
@@ -15,10 +18,34 @@ import { UndoneWrites } from "./undone-writes.ts";
 export interface ServiceSyncerOptions extends Omit<SyncViewOptions, "onService"> {
   /** For writes; rate-limited, and apart from the watches so that those never wait for it. */
   readonly writeClient: KubeClient;
+  /** Writes only while it leads; a standby watches, so that it can begin at once. */
+  readonly election?: LeaderElectionOf;
   /** Called when the access cluster shows what a business cluster offers; returns at once. */
   readonly onSynced?: (report: SyncedReport) => void;
   /** Called once, when the access cluster is known, before anything is written. */
   readonly onKnown?: (view: SyncView) => void;
+}
+
+/** Makes the election; with it, `writeClient` has to refuse writes while it does not lead. */
+export type LeaderElectionOf = (
+  work: (leading: AbortSignal) => Promise<void>,
+) => Pick<LeaderElection, "run" | "isLeader" | "leader">;
+
+export interface SyncerReport {
+  readonly target: string;
+  /** Why the target's objects may be outdated; null when they are not. */
+  readonly targetProblem: string | null;
+  /** Whether it is the one that writes. */
+  readonly isWriting: boolean;
+  /** The holder of the Lease; null without one. */
+  readonly writer: string | null;
+  readonly sources: readonly SourceReport[];
+  /** Services with a copy or an offer. */
+  readonly services: number;
+  /** Services that wait for their turn. */
+  readonly pending: number;
+  readonly blocked: number;
+  readonly lastError: string | null;
 }
 
 export interface SyncedReport {
@@ -53,8 +80,13 @@ export class ServiceSyncer {
   readonly #reported = new Map<string, Map<string, string>>();
   /** Why cannot sync a service, as last logged. */
   readonly #blocked = new Map<string, string>();
+  /** By service with unfinished writes, the slices before the first of them. */
+  readonly #unfinished = new Map<string, readonly EndpointSlice[]>();
   readonly #undone = new UndoneWrites();
   #cancelResync: CancelTimer | undefined;
+  #election: ReturnType<LeaderElectionOf> | undefined;
+  #isWriting = false;
+  #lastError: string | undefined;
 
   constructor(options: ServiceSyncerOptions) {
     const { metrics, clock, timers, log } = options;
@@ -81,13 +113,21 @@ export class ServiceSyncer {
 
   /** Runs until the signal aborts; rejects only when the access cluster cannot be written to. */
   async run(signal: AbortSignal): Promise<void> {
-    const { log, onKnown } = this.#options;
+    const { onKnown, election } = this.#options;
     try {
       await this.view.start(signal);
       onKnown?.(this.view);
       this.#scheduleResync();
-      const sync = (key: string, stop: AbortSignal) => this.#sync(key, stop);
-      await runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal });
+      if (election === undefined) {
+        await this.#work(signal);
+        return;
+      }
+      // The objects of the earlier writer are looked at again: each is taken over as it is.
+      this.#election = election(async (leading) => {
+        this.view.lookAgain();
+        await this.#work(AbortSignal.any([leading, signal]));
+      });
+      await this.#election.run(signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
@@ -97,13 +137,92 @@ export class ServiceSyncer {
     }
   }
 
+  report(): SyncerReport {
+    const { target } = this.#options;
+    return {
+      target: target.cluster,
+      targetProblem: this.view.target.waitingFor() ?? this.view.target.staleness ?? null,
+      isWriting: this.#isWriting,
+      writer: this.#election?.leader()?.identity ?? null,
+      sources: this.view.sources.map((source) => source.report),
+      services: [...this.view.keys].length,
+      pending: this.#queue.length,
+      blocked: this.#blocked.size,
+      lastError: this.#lastError ?? null,
+    };
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    this.#isWriting = true;
+    try {
+      const sync = (key: string, stop: AbortSignal) => this.#syncNoting(key, stop);
+      await runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal });
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+
+  async #syncNoting(key: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#sync(key, signal);
+    } catch (error) {
+      const { clock } = this.#options;
+      const message = error instanceof Error ? error.message : String(error);
+      this.#lastError = `${new Date(clock.wallMs()).toISOString()} ${key}: ${message}`;
+      throw error;
+    }
+  }
+
   async #sync(key: string, signal: AbortSignal): Promise<void> {
-    const { writes, blocked, offers } = this.view.plan(key);
+    const { clock, target } = this.#options;
+    const startedAt = clock.monotonicMs();
+    // Kept until all writes are made: a retry has only the rest of them.
+    const before = this.#unfinished.get(key) ?? this.view.target.state(key).slices;
+    const { writes, blocked, offers, lookAgainMs } = this.view.plan(key);
+    // Rounded up: a wait too short for the clock to show would never be over.
+    if (lookAgainMs !== undefined) this.#queue.addAfter(key, Math.ceil(lookAgainMs));
+    const decidedAt = clock.monotonicMs();
+    const phase = { target: target.cluster };
+    const seconds = elapsedMs(startedAt, decidedAt) / 1000;
+    this.#metrics.phaseSeconds.observe({ ...phase, phase: "decide" }, seconds);
     this.#noteBlocked(key, blocked);
     if (blocked !== undefined) return;
+    if (writes.length > 0) this.#unfinished.set(key, before);
     for (const write of writes) await this.#writer.apply(write, signal);
+    this.#unfinished.delete(key);
+    if (writes.length > 0) {
+      const tookMs = elapsedMs(decidedAt, clock.monotonicMs());
+      this.#metrics.phaseSeconds.observe({ ...phase, phase: "write" }, tookMs / 1000);
+      for (const offer of offers) this.#logChanges(key, offer, before);
+    }
     this.#notice(key, offers, writes.length);
     for (const offer of offers) this.#report(key, offer, writes.length);
+  }
+
+  /** One line for each endpoint; of a service that is copied for the first time, only in detail. */
+  #logChanges(service: string, offer: ServiceOffer, before: readonly EndpointSlice[]): void {
+    const { clock, log, target } = this.#options;
+    const { cluster, changedAt } = offer;
+    const isFirst = this.#reported.get(service)?.has(cluster) !== true;
+    const wallAt = (instant: MonotonicMs): string =>
+      new Date(clock.wallMs() - elapsedMs(instant, clock.monotonicMs())).toISOString();
+    for (const { address, direction } of endpointChanges(offer, before)) {
+      const fields = {
+        service,
+        cluster,
+        target: target.cluster,
+        address,
+        direction,
+        ...(changedAt && {
+          origin: new Date(changedAt.origin).toISOString(),
+          readAt: wallAt(changedAt.seenAtMs),
+        }),
+        writtenAt: wallAt(clock.monotonicMs()),
+      };
+      if (isFirst && direction === "join") log.debug("copied an endpoint", fields);
+      else log.info("copied a change of an endpoint", fields);
+    }
   }
 
   /** Before it is reported what the offers are. */

@@ -37,6 +37,13 @@ function createMetrics(registry: Registry) {
       labelNames: ["target"] as const,
       registers,
     }),
+    phaseSeconds: new Histogram({
+      name: "lockstep_sync_phase_seconds",
+      help: "Time for one service: to decide its endpoints, or to make its writes",
+      labelNames: ["target", "phase"] as const,
+      buckets: lagBuckets,
+      registers,
+    }),
     lagSeconds: new Histogram({
       name: "lockstep_sync_lag_seconds",
       help: "Time from a change in the source cluster until its copy is written",

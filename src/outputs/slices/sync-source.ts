@@ -15,6 +15,7 @@ import { ClusterSource, type ClusterWatch } from "../../sources/cluster-source.t
 import type { Departure } from "../../sources/departed-pods.ts";
 import { NodeZones } from "../../sources/node-zones.ts";
 import type { PublishedObjects } from "../../sources/published-watch.ts";
+import { ServiceExports } from "../../sources/service-exports.ts";
 import type { WatchStatus } from "../../sources/watch-status.ts";
 
 export interface SyncSourceOptions
@@ -22,6 +23,8 @@ export interface SyncSourceOptions
   readonly cluster: string;
   readonly client: KubeClient;
   readonly knownBefore: KnownBefore;
+  /** Whether ServiceExports are watched. */
+  readonly needsExports: boolean;
   readonly unreachableAfterMs: () => number;
   /** Called synchronously with `namespace/name`; the first lists are no news but a resync. */
   readonly onService: (key: string, lane: Lane) => void;
@@ -29,6 +32,20 @@ export interface SyncSourceOptions
   readonly onCluster: () => void;
   readonly metrics?: Registry;
 }
+
+export interface SourceReport {
+  readonly cluster: string;
+  readonly isListed: boolean;
+  readonly isUnreachable: boolean;
+  readonly services: number;
+  readonly watches: readonly {
+    readonly name: ClusterWatch;
+    readonly state: WatchStatus["state"];
+    readonly detail: string;
+  }[];
+}
+
+const watchNames = ["services", "published", "pods"] as const;
 
 /** So long the first decision waits for the zones; then those that slices name count. */
 const zonesWithinMs = 10_000;
@@ -41,20 +58,18 @@ export class SyncSource implements OfferSource {
   readonly #options: SyncSourceOptions;
   readonly #state: ClusterSource;
   readonly #zones: NodeZones;
+  readonly #exports: ServiceExports | undefined;
   readonly #lastEvents = new Map<string, MonotonicMs>();
   #startedAtMs: MonotonicMs | undefined;
   #cancelCheck: CancelTimer | undefined;
 
   constructor(options: SyncSourceOptions) {
-    const { clock, onService, onCluster } = options;
+    const { clock, onCluster } = options;
     this.#options = options;
     this.cluster = options.cluster;
     this.#state = new ClusterSource({
       ...options,
-      onService: (key) => {
-        this.#lastEvents.set(key, clock.monotonicMs());
-        onService(key, this.isListed ? "fresh" : "resync");
-      },
+      onService: (key) => this.#changed(key),
       // A cluster that is listed for the first time may lack services that were copied from it
       // before.
       onFreshness: onCluster,
@@ -69,6 +84,18 @@ export class SyncSource implements OfferSource {
       onZones: onCluster,
       ...registry,
     });
+    if (options.needsExports) {
+      const onExport = (key: string): void => this.#changed(key);
+      this.#exports = new ServiceExports({
+        ...environment,
+        client,
+        cluster,
+        onExport,
+        // Services that are not exported any more are known only now.
+        onKnown: onCluster,
+        ...registry,
+      });
+    }
   }
 
   get isListed(): boolean {
@@ -79,11 +106,32 @@ export class SyncSource implements OfferSource {
     return this.#state.isUnreachable;
   }
 
+  /** Everything that was true at this instant has been seen; undefined before the first lists. */
+  get currentAtMs(): MonotonicMs | undefined {
+    const times: MonotonicMs[] = [];
+    for (const name of watchNames) {
+      const { state, currentAtMs } = this.#state.watch(name);
+      if (name === "pods" && state === "refused") continue;
+      if (currentAtMs === undefined) return undefined;
+      times.push(currentAtMs);
+    }
+    return times.toSorted((one, other) => one - other)[0];
+  }
+
+  /** For people and machines. */
+  get report(): SourceReport {
+    const { cluster, isListed, isUnreachable } = this;
+    const watches = watchNames.map((name) => {
+      const { state, detail } = this.#state.watch(name);
+      return { name, state, detail };
+    });
+    return { cluster, isListed, isUnreachable, services: this.#state.counts.services, watches };
+  }
+
   /** Why it is not known yet, in words; undefined when it is. */
   get waitingFor(): string | undefined {
     if (this.isListed) return undefined;
-    const watches = ["services", "published", "pods"] as const;
-    const details = watches.map((name) => this.#state.watch(name).detail);
+    const details = watchNames.map((name) => this.#state.watch(name).detail);
     return details.find((detail) => detail !== "") ?? "not listed yet";
   }
 
@@ -119,6 +167,10 @@ export class SyncSource implements OfferSource {
     return this.#state.watch(name);
   }
 
+  isExported(namespace: string, name: string): boolean | undefined {
+    return this.#exports === undefined ? false : this.#exports.isExported(namespace, name);
+  }
+
   zoneOf(node: string): string | undefined {
     return this.#zones.zoneOf(node);
   }
@@ -135,6 +187,7 @@ export class SyncSource implements OfferSource {
   start(): void {
     this.#startedAtMs ??= this.#options.clock.monotonicMs();
     this.#zones.start();
+    this.#exports?.start();
     this.#state.start();
     this.#awaitListed();
   }
@@ -142,7 +195,13 @@ export class SyncSource implements OfferSource {
   /** Idempotent; it cannot be started again. */
   async stop(): Promise<void> {
     this.#cancelCheck?.();
-    await Promise.all([this.#state.stop(), this.#zones.stop()]);
+    await Promise.all([this.#state.stop(), this.#zones.stop(), this.#exports?.stop()]);
+  }
+
+  #changed(key: string): void {
+    const { clock, onService } = this.#options;
+    this.#lastEvents.set(key, clock.monotonicMs());
+    onService(key, this.isListed ? "fresh" : "resync");
   }
 
   #awaitListed(): void {

@@ -99,6 +99,14 @@ export class SyncTarget {
     return holdsOwn(this.#options.names, this.state(key));
   }
 
+  /** Why its objects may be outdated, in words; undefined when they are not. */
+  get staleness(): string | undefined {
+    for (const { kind, staleness } of Object.values(this.collections)) {
+      if (staleness !== undefined) return `${kind.resource}: ${staleness}`;
+    }
+    return undefined;
+  }
+
   /** Why it cannot be written to yet, in words; undefined when it can. */
   waitingFor(): string | undefined {
     const waiting = Object.values(this.collections).filter(({ synced }) => !synced);

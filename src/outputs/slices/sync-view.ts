@@ -14,6 +14,8 @@ import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import { splitObjectKey } from "../../kube/kinds/kind.ts";
 import type { Lane } from "../../kube/workqueue/workqueue.ts";
 import { Probes } from "../../sources/probes.ts";
+import { dampedOffers } from "./damped-offers.ts";
+import { FlapDamping } from "./flap-damping.ts";
 import { SyncSource } from "./sync-source.ts";
 import { SyncTarget } from "./sync-target.ts";
 
@@ -37,6 +39,8 @@ export interface SyncViewOptions extends Pick<Environment, "clock" | "timers" | 
 
 export interface ServicePlan extends SyncPlan {
   readonly offers: readonly ServiceOffer[];
+  /** The plan will be another then, without any event; undefined when it will not. */
+  readonly lookAgainMs: number | undefined;
 }
 
 export class SyncView {
@@ -44,6 +48,7 @@ export class SyncView {
   readonly #options: SyncViewOptions;
   readonly #sources: readonly SyncSource[];
   readonly #probes: Probes | undefined;
+  readonly #damping: FlapDamping | undefined;
   /**
    * Every service that a business cluster has or the access cluster holds a copy of. One that turns
    * out to be neither offered nor copied is dropped when it is planned for.
@@ -62,6 +67,7 @@ export class SyncView {
         network,
         onAnswer: (doubter) => options.onService(serviceOfProbe(doubter), "fresh"),
       });
+    this.#damping = options.policy.damping === true ? new FlapDamping(options.clock) : undefined;
     this.target = new SyncTarget({
       ...options,
       ...options.target,
@@ -80,12 +86,16 @@ export class SyncView {
     return this.#keys;
   }
 
+  get sources(): readonly SyncSource[] {
+    return this.#sources;
+  }
+
   plan(key: string): ServicePlan {
     const { namespace, name } = splitObjectKey(key);
     const { policy } = this.#options;
     const target = this.target.state(key);
     const probes = this.#probes;
-    const { offers, probeRequests } = serviceOffers({
+    const { offers: decided, probeRequests } = serviceOffers({
       sources: this.#sources,
       namespace,
       name,
@@ -100,9 +110,14 @@ export class SyncView {
       }),
     });
     this.#probe(key, probeRequests);
+    const damping = this.#damping;
+    const { offers, lookAgainMs } =
+      damping === undefined
+        ? { offers: decided, lookAgainMs: undefined }
+        : dampedOffers(damping, key, decided, target.slices);
     const plan = planSync({ namespace, name, offers, target, policy });
     this.#dropUnlessNeeded(key, offers);
-    return { ...plan, offers };
+    return { ...plan, offers, lookAgainMs };
   }
 
   /** The clusters that are not known yet, and why, as text. */
@@ -184,6 +199,7 @@ export class SyncView {
         // Pods that a first list has lost are probed instead, which is sooner known.
         before: ({ resource }) => (resource === "pods" ? 0 : this.#servicesCopiedFrom(cluster)),
       },
+      needsExports: policy.selection.needsExports ?? false,
       unreachableAfterMs: () => policy.truth.unreachableAfterMs ?? defaultUnreachableAfterMs,
       onService: (key, lane) => {
         this.#keys.add(key);

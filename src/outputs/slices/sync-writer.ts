@@ -9,7 +9,11 @@ import {
   parseJson,
   StatusError,
 } from "../../kube/client/client.ts";
+import { endpointSliceKind } from "../../kube/kinds/endpoint-slice.ts";
+import { endpointsKind } from "../../kube/kinds/endpoints.ts";
 import { collectionPath, objectPath } from "../../kube/kinds/kind.ts";
+import { namespaceKind } from "../../kube/kinds/namespace.ts";
+import { serviceKind } from "../../kube/kinds/service.ts";
 import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SyncTarget } from "./sync-target.ts";
 
@@ -41,14 +45,15 @@ export class SyncWriter {
   /** Rejects with a `SyncConflictError` when a new plan may succeed at once. */
   async apply(write: SyncWrite, signal: AbortSignal): Promise<void> {
     const { client, target } = this.#options;
-    const collection = target.collections[write.kind];
+    const collection = write.kind === "Endpoints" ? undefined : target.collections[write.kind];
     const limits = { deadlineMs: requestDeadlineMs, signal };
     const labels = { target: target.cluster, kind: write.kind };
     try {
-      const answer = await client.request({ ...requestOf(write, collection.kind), ...limits });
+      const answer = await client.request({ ...writeRequest(write), ...limits });
       this.#metrics.writes.inc({ ...labels, type: write.type });
-      if (write.type === "delete") collection.noteGone(write.namespace, write.name);
-      else this.#noteVersion(write, collection.note(parseJson(answer)));
+      if (write.type === "delete") collection?.noteGone(write.namespace, write.name);
+      else if (collection !== undefined)
+        this.#noteVersion(write, collection.note(parseJson(answer)));
     } catch (error) {
       if (!(error instanceof StatusError) || !wasTooLate(error)) throw error;
       this.#metrics.conflicts.inc(labels);
@@ -71,6 +76,8 @@ export class SyncWriter {
     limits: Pick<KubeRequest, "deadlineMs" | "signal">,
   ): Promise<void> {
     const { client, target } = this.#options;
+    // No one watches Endpoints, so there is nothing to correct.
+    if (write.kind === "Endpoints") return;
     const collection = target.collections[write.kind];
     const path = objectPath(collection.kind, write);
     try {
@@ -88,9 +95,15 @@ function wasTooLate({ code }: StatusError): boolean {
   return code === 409 || code === 404;
 }
 
-type WrittenKind = SyncTarget["collections"][SyncWrite["kind"]]["kind"];
+const kinds = {
+  Namespace: namespaceKind,
+  Service: serviceKind,
+  EndpointSlice: endpointSliceKind,
+  Endpoints: endpointsKind,
+} as const;
 
-function requestOf(write: SyncWrite, kind: WrittenKind): KubeRequest {
+export function writeRequest(write: SyncWrite): KubeRequest {
+  const kind = kinds[write.kind];
   switch (write.type) {
     case "create":
       return {
@@ -109,11 +122,12 @@ function requestOf(write: SyncWrite, kind: WrittenKind): KubeRequest {
       };
     case "delete": {
       const { uid, resourceVersion } = write;
+      const preconditions = uid === undefined ? {} : { preconditions: { uid, resourceVersion } };
       return {
         verb: "delete",
         method: "DELETE",
         path: objectPath(kind, write),
-        body: { apiVersion: "v1", kind: "DeleteOptions", preconditions: { uid, resourceVersion } },
+        body: { apiVersion: "v1", kind: "DeleteOptions", ...preconditions },
       };
     }
   }

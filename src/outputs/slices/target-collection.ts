@@ -7,6 +7,7 @@ import type { Kind, Projected } from "../../kube/kinds/kind.ts";
 import { Reflector } from "../../kube/reflector/reflector.ts";
 import type { Condition } from "../../kube/reflector/reflector-state.ts";
 import type { Change } from "../../kube/store/store-change.ts";
+import { watchStatus } from "../../sources/watch-status.ts";
 import { WrittenObjects } from "./written-objects.ts";
 
 export interface TargetCollectionOptions<T extends Projected>
@@ -48,6 +49,12 @@ export class TargetCollection<T extends Projected> {
 
   get synced(): boolean {
     return this.#reflector.synced;
+  }
+
+  /** Why its objects may be outdated, in words; undefined when they are not. */
+  get staleness(): string | undefined {
+    const { state, detail } = watchStatus(this.#reflector);
+    return state === "fresh" ? undefined : detail;
   }
 
   condition(): Condition {

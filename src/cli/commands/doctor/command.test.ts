@@ -67,6 +67,10 @@ describe("lockstep doctor", () => {
       s. With a count, a dead server stays in the list until another one takes its
       place.
 
+      To be surer
+        · kubectl get endpoints kubernetes -o yaml --watch # the address changes every
+          few seconds
+
       Examined
         1 file, 0.0 MB, 4 lines, 4 of them known log messages
       "

@@ -68,7 +68,7 @@ export function reportText(
       findingText(finding, { width }),
       ...below(finding, width),
     ]),
-    ...openLines(diagnosis),
+    ...openLines(diagnosis, width),
     ...differenceLines(examined),
     ...examinedLines(examined),
     ...notExaminedLines(live, width),
@@ -98,6 +98,9 @@ function visibleLines(text: string): string {
 function verdict({ findings }: Diagnosis): string {
   const [first] = findings;
   if (first === undefined) return "Nothing found in what was read.";
+  if (first.severity === "info") {
+    return `Nothing above information was found. For information: ${first.rule}`;
+  }
   const others = findings.length === 1 ? "" : ` (${findings.length} findings)`;
   return `Most important: ${first.rule}${others}`;
 }
@@ -114,13 +117,13 @@ function below({ rule, consequences }: Finding, width: number): readonly string[
       ];
 }
 
-function openLines({ open }: Diagnosis): readonly string[] {
+function openLines({ open }: Diagnosis, width: number): readonly string[] {
   if (open.length === 0) return [];
   return [
     "Not enough evidence",
     ...open.flatMap(({ rule, missing }) => [
       `  ${rule}: something points to it. Missing:`,
-      ...missing.map((text) => `    ${text}`),
+      ...missing.flatMap((text) => wrapText(text, { width, first: "  · ", rest: "    " })),
     ]),
     "",
   ];

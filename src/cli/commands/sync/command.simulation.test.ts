@@ -286,3 +286,10 @@ test.each([
     await expect(lockstepSync(world, args)).rejects.toEqual(new UsageError(message));
   }),
 );
+
+test("without clusters it says which flags are missing", () =>
+  inSyncWorld(async (world) => {
+    await expect(lockstepSync(world, ["--from", "lab-1"])).rejects.toThrow(
+      new UsageError("lockstep sync needs --from and --to, or --config."),
+    );
+  }));

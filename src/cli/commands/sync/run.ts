@@ -1,21 +1,28 @@
 // Runs `lockstep sync`: keeps copies of the services of business clusters in an access cluster, or prints
 // the planned writes with --dry-run.
-import { resolve as absolute } from "node:path";
-import { isClusterName } from "../../../decide/syncing/copy-names.ts";
-import { NamespaceSelection } from "../../../decide/syncing/service-selection.ts";
-import { namespacePolicy, type SyncPolicy } from "../../../decide/syncing/sync-policy.ts";
+import { Registry } from "prom-client";
+import { defaultUnreachableAfterMs } from "../../../decide/truth/truth-policy.ts";
 import type { Environment } from "../../../environment/environment.ts";
+import type { KubeClient } from "../../../kube/client/client.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { logThrottled, RateLimitedClient } from "../../../kube/client/rate-limited-client.ts";
 import { TokenBucket } from "../../../kube/client/token-bucket.ts";
-import { CredentialsError } from "../../../kube/credentials/credentials.ts";
-import { contextAccess } from "../../../kube/credentials/credentials-kubeconfig.ts";
-import { readKubeconfig } from "../../../kube/credentials/credentials-kubeconfig-file.ts";
-import { ServiceSyncer, type SyncedReport } from "../../../outputs/slices/service-syncer.ts";
-import { type ClusterClient, SyncView } from "../../../outputs/slices/sync-view.ts";
+import { LeaderElection } from "../../../kube/leader/leader-election.ts";
+import { outsideIdentity, podIdentity } from "../../../kube/leader/leader-identity.ts";
+import { defaultElectionTimes } from "../../../kube/leader/leader-rules.ts";
+import {
+  ServiceSyncer,
+  type ServiceSyncerOptions,
+  type SyncedReport,
+} from "../../../outputs/slices/service-syncer.ts";
+import { SourceLeases } from "../../../outputs/slices/source-leases.ts";
+import { SyncView } from "../../../outputs/slices/sync-view.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
-import { asUsage, refuseBoth } from "../../flags.ts";
-import type { SyncFlags } from "./command.ts";
+import { namingPortFlags } from "../../taken-port.ts";
+import type { SyncAction, SyncFlags } from "./command.ts";
+import { runPrune } from "./prune.ts";
+import { type SyncSetup, syncSetup } from "./setup.ts";
+import { printStatus, startSyncStatus } from "./status.ts";
 import {
   describeReport,
   type NothingOptions,
@@ -29,61 +36,58 @@ import {
   unclaimedLines,
 } from "./view.ts";
 
-interface SyncClusters {
-  readonly sources: readonly ClusterClient[];
-  readonly target: ClusterClient & { readonly server: string };
-}
-
-/** Enough to write a rollout of 100 deployments within seconds, without loading the API server. */
-const writesPerSecond = 50;
-
-const writeBurst = 100;
-
 /** A dry run waits this long for every cluster; a run then prints the clusters that do not answer. */
-const answerWithinMs = 30_000;
+export const answerWithinMs = 30_000;
 
 const answerCheckMs = 50;
 
-export async function runSync(context: CommandContext, flags: SyncFlags): Promise<ExitCode> {
-  const clusters = await connectClusters(context.environment, flags);
-  const selected = selectionOf(flags, clusters);
+export async function runSync(
+  context: CommandContext,
+  action: SyncAction | undefined,
+  flags: SyncFlags,
+): Promise<ExitCode> {
+  const setup = await syncSetup(context.environment, flags);
+  if (action === "status") return await printStatus(context, setup.config, flags);
+  if (action === "prune") return await runPrune(context, setup, flags);
   return flags.dryRun
-    ? await printPlan(context, flags, clusters, selected)
-    : await keepInStep(context, flags, clusters, selected);
+    ? await printPlan(context, flags, setup)
+    : await keepInStep(context, flags, setup);
 }
 
 async function keepInStep(
   { environment, terminal, stop }: CommandContext,
   flags: SyncFlags,
-  { sources, target }: SyncClusters,
-  { selection, policy }: Selected,
+  setup: SyncSetup,
 ): Promise<ExitCode> {
-  const { clock, timers, log } = environment;
-  const writeClient = new RateLimitedClient({
-    client: target.client,
-    bucket: new TokenBucket({ clock, timers, qps: writesPerSecond, burst: writeBurst }),
-    clock,
-    server: target.server,
-    onThrottled: logThrottled(log),
-  });
+  const { timers } = environment;
+  const { config, sources, target, selection, policy } = setup;
   const report = (synced: SyncedReport) =>
     terminal.write(flags.json ? `${JSON.stringify(synced)}\n` : describeReport(synced));
-  const syncer = new ServiceSyncer({
-    ...environment,
+  const metrics = new Registry();
+  const syncer: ServiceSyncer = new ServiceSyncer({
+    ...(config.probe ? environment : quiet(environment)),
     sources,
     target,
     policy,
-    writeClient,
+    metrics,
+    ...writing(environment, setup, metrics, () => syncer),
     onSynced: report,
     onKnown: (view) => {
-      const nothing = nothingToForget(flags, view);
+      const nothing = nothingToForget(config, view);
       terminal.writeError(nothing === undefined ? "" : `${nothing}\n`);
       terminal.writeError(unclaimedLines(view.unclaimed()).join(""));
     },
   });
   const names = sources.map(({ cluster }) => cluster).join(", ");
+  const { statusPort } = config;
+  const listener =
+    statusPort === undefined
+      ? undefined
+      : await namingPortFlags(environment, [{ flag: "statusPort", port: statusPort }], () =>
+          startSyncStatus(environment, { ...config, statusPort }, metrics, syncer),
+        );
   terminal.writeError(`Syncing ${names} to ${target.cluster}. Ctrl-C stops it.\n`);
-  for (const cluster of flags.forget) {
+  for (const cluster of config.forget) {
     terminal.writeError(`Removing the copies from ${cluster}.\n`);
   }
   const cancel = timers.after(answerWithinMs, () => {
@@ -102,8 +106,72 @@ async function keepInStep(
   } finally {
     cancel();
     over.abort(new Error("the sync has ended"));
+    await listener?.close();
   }
   return 0;
+}
+
+/** Alone, or in turns with others by the Lease. */
+function writing(
+  environment: Environment,
+  { config, target, targetAccess, policy }: SyncSetup,
+  metrics: Registry,
+  syncer: () => ServiceSyncer,
+): Pick<ServiceSyncerOptions, "writeClient" | "election"> {
+  const { clock, timers, log } = environment;
+  const limited = (client: KubeClient): KubeClient => {
+    const qps = config.writesPerSecond;
+    const bucket = new TokenBucket({ clock, timers, qps, burst: 2 * qps });
+    const { server } = targetAccess;
+    return new RateLimitedClient({ client, bucket, clock, server, onThrottled: logThrottled(log) });
+  };
+  const { lease } = config;
+  if (lease === undefined) return { writeClient: limited(target.client) };
+  const userAgent = "lockstep-sync-leader";
+  let work: (leading: AbortSignal) => Promise<void> = async () => undefined;
+  const election: LeaderElection = new LeaderElection({
+    ...environment,
+    ...defaultElectionTimes,
+    client: new HttpKubeClient({ ...environment, cluster: targetAccess, userAgent }),
+    lock: lease,
+    identity: identityOf(environment),
+    releaseOnStop: true,
+    metrics,
+    onStartedLeading: async (leading) => {
+      const leases = new SourceLeases({
+        ...environment,
+        client: guarded,
+        namespace: lease.namespace,
+        sources: syncer().view.sources,
+        unreachableAfterMs: policy.truth.unreachableAfterMs ?? defaultUnreachableAfterMs,
+      });
+      await Promise.all([work(leading), leases.run(leading)]);
+    },
+  });
+  const guarded = new HttpKubeClient({
+    ...environment,
+    network: election.fence.guard(environment.network),
+    cluster: targetAccess,
+    userAgent: "lockstep-sync",
+  });
+  return {
+    writeClient: limited(guarded),
+    election: (next) => {
+      work = next;
+      return election;
+    },
+  };
+}
+
+/** In a pod, set by the downward API, so that others can check that it exists. */
+function identityOf({ processes, random }: Environment): string {
+  const { POD_NAME: name, POD_UID: uid, HOSTNAME: host } = processes.variables;
+  return name && uid ? podIdentity(name, uid) : outsideIdentity(host || "somewhere", random.uuid());
+}
+
+/** Without the network nothing is probed. */
+export function quiet({ clock, timers, random, log }: Environment) {
+  return { clock, timers, random, log };
 }
 
 /** Waits for every cluster. Undefined when a service is selected, or after a stop. */
@@ -126,12 +194,12 @@ async function whyNothingIsSelected(
 async function printPlan(
   { environment, terminal, stop }: CommandContext,
   flags: SyncFlags,
-  { sources, target }: SyncClusters,
-  { selection, policy }: Selected,
+  setup: SyncSetup,
 ): Promise<ExitCode> {
   const { timers } = environment;
+  const { sources, target, selection, policy } = setup;
   const view = new SyncView({
-    ...environment,
+    ...quiet(environment),
     sources,
     target,
     policy,
@@ -144,7 +212,7 @@ async function printPlan(
   try {
     await view.start(signal);
     while (view.waitingFor().length > 0) await timers.sleep(answerCheckMs, signal);
-    const nothing = nothingToForget(flags, view);
+    const nothing = nothingToForget(setup.config, view);
     if (nothing !== undefined) throw new UsageError(nothing);
     const plans = plansOf(view);
     const selected = { sources, target: target.cluster, selection, plans };
@@ -167,71 +235,5 @@ async function printPlan(
   } finally {
     cancel();
     await view.stop();
-  }
-}
-
-interface Selected {
-  readonly selection: NamespaceSelection;
-  readonly policy: SyncPolicy;
-}
-
-function selectionOf(flags: SyncFlags, { sources }: SyncClusters): Selected {
-  const { namespace, allNamespaces, createNamespaces, forget } = flags;
-  refuseBoth({ "--all-namespaces": allNamespaces, "--namespace": namespace.length > 0 });
-  const both = sources.find(({ cluster }) => forget.includes(cluster));
-  if (both !== undefined) {
-    throw new UsageError(`${both.cluster} is in --from and in --forget: remove one of them.`);
-  }
-  const forgottenClusters = new Set(forget);
-  const namespaces = allNamespaces ? "all" : new Set(namespace);
-  const selection = new NamespaceSelection(namespaces);
-  const policy = namespacePolicy(namespaces, { selection, createNamespaces, forgottenClusters });
-  return { selection, policy };
-}
-
-/** Each cluster is a context, or `name=context`; the name becomes part of object names. */
-async function connectClusters(
-  environment: Environment,
-  { from, to, kubeconfig }: SyncFlags,
-): Promise<SyncClusters> {
-  const sources = from.map(parseCluster);
-  const target = parseCluster(to);
-  refuseDuplicates([...sources, target]);
-  const path = kubeconfig === undefined ? undefined : absolute(kubeconfig);
-  return asUsage([CredentialsError], async () => {
-    const read = await readKubeconfig({ ...environment, path });
-    const connect = ({ name, context }: NamedContext) => {
-      const cluster = contextAccess(read, context, environment);
-      const client = new HttpKubeClient({ ...environment, cluster, userAgent: "lockstep-sync" });
-      return { cluster: name, client, server: cluster.server };
-    };
-    return { sources: sources.map(connect), target: connect(target) };
-  });
-}
-
-interface NamedContext {
-  readonly name: string;
-  readonly context: string;
-}
-
-function parseCluster(text: string): NamedContext {
-  const equals = text.indexOf("=");
-  const name = equals === -1 ? text : text.slice(0, equals);
-  const context = equals === -1 ? text : text.slice(equals + 1);
-  if (isClusterName(name) && context !== "") return { name, context };
-  throw new UsageError(
-    `"${name}" cannot be part of an object name: use lower-case letters, digits and dashes, at most 63.\n` +
-      `Give the context another name, for example: shop=${context || "CONTEXT"}`,
-  );
-}
-
-function refuseDuplicates(named: readonly NamedContext[]): void {
-  for (const [index, { name, context }] of named.entries()) {
-    const same = named
-      .slice(0, index)
-      .find((other) => other.name === name || other.context === context);
-    if (same === undefined) continue;
-    const what = same.name === name ? name : `the context ${context}`;
-    throw new UsageError(`--from and --to must be different clusters; ${what} is given twice.`);
   }
 }

@@ -7,7 +7,7 @@ import { StatusError } from "../../../kube/client/client.ts";
 import type { SyncedReport } from "../../../outputs/slices/service-syncer.ts";
 import type { ClusterClient, ServicePlan, SyncView } from "../../../outputs/slices/sync-view.ts";
 import { counted } from "../../terminal/value-text.ts";
-import type { SyncFlags } from "./command.ts";
+import type { SyncConfig } from "./config.ts";
 
 export interface NothingOptions {
   readonly sources: readonly ClusterClient[];
@@ -107,7 +107,10 @@ export function planAsText(
  * The problem with `--forget`; undefined when there is something to remove. Only a dry run fails because
  * of it: a second run with the same flags has nothing left to remove.
  */
-export function nothingToForget({ forget }: SyncFlags, view: SyncView): string | undefined {
+export function nothingToForget(
+  { forget }: Pick<SyncConfig, "forget">,
+  view: SyncView,
+): string | undefined {
   const copied = view.copied();
   const missing = forget.filter((cluster) => !copied.has(cluster));
   if (missing.length === 0) return undefined;

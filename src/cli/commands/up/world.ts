@@ -251,7 +251,8 @@ export class World {
         ...this.#options.environment,
         sources: [of("alpha"), of("beta")],
         target: of("access"),
-        policy: namespacePolicy(new Set(["default"])),
+        // The stock side shows the ordinary path, where copies are as late as the slices.
+        policy: namespacePolicy(new Set(["default"]), { truth: { followSlices: true } }),
         writeClient: this.client("access", "lockstep-sync"),
         metrics: this.#syncMetrics,
       });

@@ -50,7 +50,8 @@ test("its rights are those of the observer, and its metrics are where Prometheus
     objectsIn("rbac/observer.yaml").has(`ServiceAccount ${String(pod["serviceAccountName"])}`),
   ).toBe(true);
   const service = observer.get("Service lockstep-observer") ?? {};
-  expect(recordAt(service, "spec")["selector"]).toEqual(recordAt(template, "metadata")["labels"]);
+  const labels = recordAt(recordAt(template, "metadata"), "labels");
+  expect(labels).toMatchObject(recordAt(recordAt(service, "spec"), "selector"));
   const [port] = listAt(container, "ports").filter(isRecord);
   const [shown] = listAt(recordAt(service, "spec"), "ports").filter(isRecord);
   expect([port?.["containerPort"], shown?.["port"], shown?.["targetPort"]]).toEqual([

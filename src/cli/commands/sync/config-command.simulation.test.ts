@@ -1,0 +1,143 @@
+import { expect, test } from "vitest";
+import {
+  clusters,
+  inSyncWorld,
+  type SyncWorld,
+  servicesPath,
+  slicesPath,
+} from "../../../../tests/syncing/sync-world.ts";
+import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
+import { runProgram } from "../../program.ts";
+
+const kubeconfig = JSON.stringify({
+  apiVersion: "v1",
+  kind: "Config",
+  clusters: clusters.map((name) => ({ name, cluster: { server: `https://${name}:6443` } })),
+  contexts: clusters.map((name) => ({ name, context: { cluster: name, user: "admin" } })),
+  users: [{ name: "admin", user: { token: "token" } }],
+});
+
+const settings = `
+sources: [lab-1, { context: lab-2, unreachable: drop }]
+target: edge
+namespaces: [shop]
+unreachableAfter: 60s
+lease: shop/sync
+statusPort: 9411
+`;
+
+const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/shop/leases";
+
+/** Starts the program on a machine; `stop` ends it and returns its output. */
+async function start(world: SyncWorld, host: string, args: readonly string[] = []) {
+  const environment = world.simulation.host(host);
+  await environment.files.write("/kubeconfig", kubeconfig);
+  await environment.files.write("/sync.yaml", settings);
+  const terminal = new RecordedTerminal();
+  const abort = new AbortController();
+  const context = { environment, terminal, stop: abort.signal };
+  const line = ["sync", ...args, "--config", "/sync.yaml", "--kubeconfig", "/kubeconfig"];
+  const done = runProgram(context, "0.0.0", line);
+  return {
+    done: async () => ({ code: await done, out: terminal.out, errors: terminal.error }),
+    stop: async () => {
+      abort.abort(new Error("stopped by the test"));
+      await done;
+    },
+  };
+}
+
+async function addressesOf(world: SyncWorld) {
+  return (await world.copies()).slices;
+}
+
+test("one of two writes, the other takes over with only the differences, and a Lease says how fresh", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await world.publish("lab-2", "web", ["10.2.0.1"]);
+    const first = await start(world, "one");
+    await world.simulation.sleep(10_000);
+    const second = await start(world, "two");
+    await world.simulation.sleep(10_000);
+    expect(await addressesOf(world)).toEqual({
+      "web-lab-1-0": ["10.1.0.1"],
+      "web-lab-2-0": ["10.2.0.1"],
+    });
+    const status = async (host: string) =>
+      (await (await start(world, host, ["status"])).done()).out;
+    expect(await status("one")).toContain("edge: up to date, writing");
+    expect(await status("two")).toContain("edge: up to date, standby");
+    const versions = async () =>
+      (await world.slices()).map(({ metadata }) => metadata.resourceVersion);
+    const before = await versions();
+    await first.stop();
+    await world.simulation.sleep(30_000);
+    expect(await versions()).toEqual(before);
+    await world.republish("lab-1", "web", ["10.1.0.2"]);
+    await world.simulation.sleep(100);
+    expect((await addressesOf(world))["web-lab-1-0"]).toEqual(["10.1.0.2"]);
+    expect(await status("two")).toContain("edge: up to date, writing");
+    const lease = await world.call("edge", "GET", `${leasesPath}/lockstep-source-lab-1`);
+    expect(lease).toMatchObject({ spec: { holderIdentity: "lab-1", leaseDurationSeconds: 60 } });
+    await second.stop();
+  }));
+
+test("a silent cluster is dropped or kept as its policy says, also after a restart", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await world.publish("lab-2", "web", ["10.2.0.1"]);
+    const first = await start(world, "one");
+    await world.simulation.sleep(10_000);
+    for (const cluster of ["lab-1", "lab-2"]) world.simulation.network.partition("one", cluster);
+    await world.simulation.sleep(50_000);
+    expect((await addressesOf(world))["web-lab-2-0"]).toEqual(["10.2.0.1"]);
+    await world.simulation.sleep(120_000);
+    const dropped = { "web-lab-1-0": ["10.1.0.1"], "web-lab-2-0": [] };
+    expect(await addressesOf(world)).toEqual(dropped);
+    const blind = await (await start(world, "one", ["status"])).done();
+    expect(blind.code).toBe(1);
+    expect(blind.out).toContain("lab-2: unreachable");
+    world.simulation.network.heal("one", "lab-2");
+    await world.simulation.sleep(60_000);
+    expect(await addressesOf(world)).toEqual({ ...dropped, "web-lab-2-0": ["10.2.0.1"] });
+    await first.stop();
+    world.simulation.network.partition("one", "lab-2");
+    const second = await start(world, "one");
+    await world.simulation.sleep(30_000);
+    expect((await addressesOf(world))["web-lab-2-0"]).toEqual(["10.2.0.1"]);
+    await world.simulation.sleep(120_000);
+    expect(await addressesOf(world)).toEqual(dropped);
+    await second.stop();
+  }));
+
+test("prune shows all copies of the sources, removes them with --yes, and leaves the rest", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await world.publish("edge", "local", ["10.9.0.1"]);
+    const running = await start(world, "one");
+    await world.simulation.sleep(10_000);
+    const refused = await start(world, "two", ["prune", "--yes"]);
+    await expect(refused.done()).rejects.toThrow(
+      "writes to edge (Lease shop/sync). Stop it first.",
+    );
+    await running.stop();
+    const shown = await (await start(world, "two", ["prune"])).done();
+    expect(shown).toEqual({
+      code: 0,
+      out: [
+        "delete Service shop/web: no cluster has the service any more",
+        "delete EndpointSlice shop/web-lab-1-0: the service was deleted in lab-1, or is no longer selected",
+        "",
+      ].join("\n"),
+      errors: "2 objects to remove; --yes removes them.\n",
+    });
+    expect((await world.copies()).services).toEqual(["local", "web"]);
+    const removed = await (await start(world, "two", ["prune", "--yes"])).done();
+    expect(removed.errors).toBe("2 objects removed.\n");
+    expect(await world.copies()).toEqual({
+      slices: { "local-x1": ["10.9.0.1"] },
+      services: ["local"],
+    });
+    await world.call("edge", "GET", `${servicesPath}/local`);
+    await world.call("edge", "GET", `${slicesPath}/local-x1`);
+  }));

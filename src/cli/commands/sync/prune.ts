@@ -1,0 +1,122 @@
+// `lockstep sync prune`: shows all copies of the configured sources in the access cluster, and removes
+// them with --yes. Objects of others and copies of other clusters stay.
+import { planSync } from "../../../decide/syncing/plan-sync.ts";
+import type { ServiceOffer } from "../../../decide/syncing/service-offer.ts";
+import { describeWrite, type SyncWrite } from "../../../decide/syncing/sync-write.ts";
+import type { Environment } from "../../../environment/environment.ts";
+import { splitObjectKey } from "../../../kube/kinds/kind.ts";
+import { readLock } from "../../../kube/leader/lease-lock.ts";
+import { SyncTarget } from "../../../outputs/slices/sync-target.ts";
+import { SyncConflictError, SyncWriter } from "../../../outputs/slices/sync-writer.ts";
+import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
+import { counted } from "../../terminal/value-text.ts";
+import type { SyncFlags } from "./command.ts";
+import type { SyncSetup } from "./setup.ts";
+
+const answerWithinMs = 30_000;
+
+/** An object that another client changes at the same moment is read again this often. */
+const conflictsMax = 5;
+
+export async function runPrune(
+  { environment, terminal, stop }: CommandContext,
+  setup: SyncSetup,
+  { yes, json }: Pick<SyncFlags, "yes" | "json">,
+): Promise<ExitCode> {
+  await refuseWhileRunning(environment, setup, stop);
+  const owned = new Set<string>();
+  const { client, cluster } = setup.target;
+  const target = new SyncTarget({
+    ...environment,
+    client,
+    cluster,
+    names: setup.policy.names,
+    onService: (key, isOwn) => {
+      if (isOwn) owned.add(key);
+    },
+    onNamespace: () => undefined,
+  });
+  const patience = new AbortController();
+  const cancel = environment.timers.after(answerWithinMs, () =>
+    patience.abort(new UsageError(`${cluster} did not answer within ${answerWithinMs / 1000} s.`)),
+  );
+  const signal = AbortSignal.any([stop, patience.signal]);
+  try {
+    await target.start(signal);
+    cancel();
+    const writer = new SyncWriter({ client, target, log: environment.log });
+    let count = 0;
+    for (const key of [...owned].sort()) {
+      const writes = removals(setup, target, key);
+      count += writes.length;
+      for (const write of writes)
+        terminal.write(json ? `${JSON.stringify(write)}\n` : `${describeWrite(write)}\n`);
+      if (yes) await remove(setup, target, writer, key, stop);
+    }
+    const what = counted(count, "object");
+    const rest = yes ? "removed" : "to remove; --yes removes them";
+    terminal.writeError(count === 0 ? `Nothing to remove.\n` : `${what} ${rest}.\n`);
+    return 0;
+  } catch (error) {
+    if (patience.signal.aborted) throw patience.signal.reason;
+    if (!stop.aborted) throw error;
+    return 2;
+  } finally {
+    cancel();
+    await target.stop();
+  }
+}
+
+/** A running sync would write everything again. */
+async function refuseWhileRunning(
+  { timers }: Environment,
+  { config: { lease }, target }: SyncSetup,
+  signal: AbortSignal,
+): Promise<void> {
+  if (lease === undefined) return;
+  const lock = { kind: "Lease", ...lease } as const;
+  const limits = { deadlineMs: answerWithinMs, signal };
+  const before = await readLock(target.client, lock, limits);
+  if (before === undefined || before.record.holder === "") return;
+  // No clock of another machine is believed: a holder that lives renews within its term.
+  await timers.sleep(before.record.leaseDurationMs, signal);
+  const after = await readLock(target.client, lock, limits);
+  if (after === undefined || after.record.holder === "") return;
+  if (after.record.renewTime === before.record.renewTime) return;
+  throw new UsageError(
+    `${after.record.holder} writes to ${target.cluster} (Lease ${lease.namespace}/${lease.name}). Stop it first.`,
+  );
+}
+
+function removals(
+  { config, policy, sources }: SyncSetup,
+  target: SyncTarget,
+  key: string,
+): readonly SyncWrite[] {
+  const clusters = [...sources.map(({ cluster }) => cluster), ...config.forget];
+  const nothing = { service: undefined, changedAt: undefined, version: undefined };
+  const offers = clusters.map(
+    (cluster): ServiceOffer => ({ cluster, isKnown: true, endpoints: [], ...nothing }),
+  );
+  const { createNamespaces, names } = policy;
+  const rules = { createNamespaces, names };
+  return planSync({ ...splitObjectKey(key), offers, target: target.state(key), policy: rules })
+    .writes;
+}
+
+async function remove(
+  setup: SyncSetup,
+  target: SyncTarget,
+  writer: SyncWriter,
+  key: string,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let conflicts = 0; ; conflicts += 1) {
+    try {
+      for (const write of removals(setup, target, key)) await writer.apply(write, signal);
+      return;
+    } catch (error) {
+      if (!(error instanceof SyncConflictError) || conflicts >= conflictsMax) throw error;
+    }
+  }
+}

@@ -1,0 +1,22 @@
+// The effect of each permission that `lockstep ingress` can lack, as its log reports it.
+import type { PermissionEffects } from "../kube/client/missing-permissions.ts";
+
+export const ingressPermissionEffects: PermissionEffects = {
+  services:
+    "the services of this cluster are unknown; an ingress with no other cluster is not ready and " +
+    "serves nothing new",
+  pods: "routing follows the EndpointSlices: a removed pod gets requests until its slice changes",
+  "namespaced list pods": "a leader whose pod does not exist is not detected",
+  endpointslices: "endpoints without a pod are unknown, and pods cannot be compared with slices",
+  "get endpoints":
+    "only the configured address of the API server is used, also when it is silent or lags",
+  endpoints: "a cluster without EndpointSlices has no published endpoints",
+  ingresses: "Ingresses and their changes are not served",
+  ingressclasses: "it is not checked that the IngressClass names Lockstep as its controller",
+  namespaces: "Ingresses of a namespace that is being deleted keep their hosts until they are gone",
+  "ingresses/status": "Ingresses show no address",
+  secrets: "TLS uses the fallback certificate, and routes with a password are closed",
+  events: "problems of Ingresses are in the log and in /state, but in no Event",
+  leases: "no replica becomes or stays the leader, so Ingresses show no address",
+  configmaps: "this lock is not checked for a leader whose pod does not exist",
+};

@@ -1,0 +1,60 @@
+// Whatever happens to networks, API servers and the syncer itself, the access cluster ends up with
+// what the pods say, and with nothing else changed.
+import { expect } from "vitest";
+import { namespacePolicy } from "../../src/decide/syncing/sync-policy.ts";
+import { randomInt } from "../../src/environment/random.ts";
+import { resyncEveryMs } from "../../src/outputs/slices/service-syncer.ts";
+import { forEachSeed } from "../../src/simulation/seeds.ts";
+import { beginFault, counted, SoakWorld } from "./soak-world.ts";
+import { inSyncWorld, type RunningSyncer } from "./sync-world.ts";
+
+/** A watch whose connection is silently dead is found within 15 s; an old cache within 90 s. */
+const quietMs = 180_000;
+
+/** Of a removal while everything answers: an event, a write, and messages of a millisecond each. */
+const leaveWithinMs = 100;
+
+forEachSeed(
+  "under every fault the copies end up right, with no needless write and no touched neighbour",
+  { seeds: 20 },
+  (seed) =>
+    inSyncWorld(async (world) => {
+      const { random } = world.simulation;
+      const soak = new SoakWorld(world);
+      await soak.prepare();
+      const policy = namespacePolicy(new Set(["shop"]), { damping: seed % 2 === 0 });
+      const syncers: RunningSyncer[] = [world.startSyncer({ policy })];
+      const ends = new Set<() => void>();
+      for (let step = 0; step < 120; step += 1) {
+        await world.simulation.sleep(randomInt(random, 1_500));
+        await soak.step();
+        if (randomInt(random, 12) === 0) ends.add(beginFault(world));
+        if (randomInt(random, 6) === 0) {
+          for (const end of ends) end();
+          ends.clear();
+        }
+        if (randomInt(random, 25) === 0) {
+          await syncers.at(-1)?.stop();
+          syncers.push(world.startSyncer({ policy }));
+        }
+      }
+      for (const end of ends) end();
+      await world.simulation.sleep(quietMs);
+      expect(await soak.shown()).toEqual(await soak.expected());
+      const services = await soak.services();
+      expect(services.shown).toEqual(services.expected);
+      const last = syncers.at(-1);
+      const before = last?.writes.length;
+      await world.simulation.sleep(resyncEveryMs);
+      expect(last?.writes.length).toBe(before);
+      for (let removal = 0; removal < 10; removal += 1) {
+        const left = await soak.leave();
+        await world.simulation.sleep(leaveWithinMs);
+        if (left !== undefined) expect(await soak.isReadyInTarget(left.address)).toBe(false);
+      }
+      for (const syncer of syncers) {
+        expect(await counted(syncer, "lockstep_sync_noop_writes_total")).toBe(0);
+      }
+      await soak.expectForeignUntouched();
+    }, seed),
+);
