@@ -121,7 +121,8 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
       code: 2,
       said:
         "lockstep: no ingress answers at 127.0.0.1:1: connection refused. Start one with " +
-        "node bin/lockstep.mjs ingress, or give its port with --status-port.\n",
+        "node bin/lockstep.mjs ingress, give its port with --status-port, or use --context for " +
+        "one in a cluster.\n",
     });
   });
 

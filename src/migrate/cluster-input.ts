@@ -65,6 +65,8 @@ const configMapPlace: ResourcePlace = {
 export interface ClusterInputOptions {
   readonly client: KubeClient;
   readonly signal: AbortSignal;
+  /** Read nothing but Ingresses and IngressClasses. */
+  readonly onlyIngresses: boolean;
   /** Read the secrets that Ingresses name. */
   readonly withSecrets: boolean;
   /** `namespace/name` of the controller's ConfigMap, where the user says so. */
@@ -76,7 +78,9 @@ export async function readCluster(
   found: FoundObjects,
   options: ClusterInputOptions,
 ): Promise<void> {
-  for (const kind of listed) await listAll(found, kind, options);
+  const asked = options.onlyIngresses ? listed.slice(0, 2) : listed;
+  for (const kind of asked) await listAll(found, kind, options);
+  if (options.onlyIngresses) return;
   for (const key of configMapsOf(found, options.configMap)) {
     const raw = await getObject(found, configMapPlace, key, options);
     if (raw !== undefined) found.add({ ...raw, kind: "ConfigMap" }, "the cluster");

@@ -1,27 +1,21 @@
-// Runs `lockstep ingress explain` and `lockstep ingress endpoints`: both ask a running ingress over
-// its status port and print its answer. Every failure names the address and a remedy.
+// Runs `lockstep ingress explain` and `lockstep ingress endpoints`: both ask a running ingress and print
+// its answer.
 import { Command } from "commander";
 import { visible } from "../../../decide/routing/shown-text.ts";
-import type { Environment } from "../../../environment/environment.ts";
-import { NetworkError } from "../../../environment/network.ts";
 import type { Terminal } from "../../../environment/terminal.ts";
 import type { Explanation } from "../../../ingress/explanation.ts";
 import type { PortReport, ServiceReport } from "../../../ingress/service-report.ts";
-import { undecided } from "../../../ingress/status-server.ts";
-import { Deadline } from "../../../kube/client/deadline.ts";
-import { readBounded } from "../../../kube/client/http-client-body.ts";
 import { tieredEndpoints } from "../../../outputs/nginx/service-entry.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
-import { listOf, portNumber, refuse } from "../../flags.ts";
+import { listOf, refuse } from "../../flags.ts";
 import { helpText } from "../../help-text.ts";
 import { paintFor } from "../../terminal/paint.ts";
 import { wrapText } from "../../terminal/text.ts";
-import { typedCommand } from "../../typed-command.ts";
+import { addReplicaFlags, askReplica, type ReplicaFlags } from "./replica-request.ts";
 import { endpointLines } from "./view.ts";
 
-interface ExplainFlags {
+interface ExplainFlags extends ReplicaFlags {
   readonly header?: readonly string[];
-  readonly statusPort: number;
   readonly json: boolean;
 }
 
@@ -33,7 +27,10 @@ interface AskedAddress {
 }
 
 const explainEpilogue = `
-The answer is the current state of the ingress. No request is sent to an endpoint.
+The answer is the current state of the ingress. No request is sent to an endpoint. With --context a
+ready replica is found by its labels and asked through the API server. This needs permission to list
+pods (not with --pod) and to get pods/proxy, and a --status-address of the replica that the API server
+reaches.
 
 Exit codes: 0 an endpoint would answer or the client is redirected, 1 no endpoint would answer,
 2 error.
@@ -41,10 +38,12 @@ Exit codes: 0 an endpoint would answer or the client is redirected, 1 no endpoin
 Examples:
   lockstep ingress explain shop.example
   lockstep ingress explain https://shop.example/cart --header 'x-canary: always'
-  lockstep ingress explain shop.example --status-port 10261 --json`;
+  lockstep ingress explain shop.example --status-port 10261 --json
+  lockstep ingress explain shop.example --context prod
+  lockstep ingress explain shop.example --context prod --pod lockstep/lockstep-ingress-0`;
 
 export function explainCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
-  return new Command("explain")
+  const command = new Command("explain")
     .description(
       "show the Ingress, rule, service and endpoints that would serve a request, and why",
     )
@@ -54,8 +53,8 @@ export function explainCommand(context: CommandContext, done: (code: ExitCode) =
       "header of the request, for canaries; repeatable",
       listOf(header),
     )
-    .option("--status-port <port>", "status port of the ingress", portNumber, defaultStatusPort)
-    .option("--json", "print JSON", false)
+    .option("--json", "print JSON", false);
+  return addReplicaFlags(command)
     .addHelpText("after", helpText(context, explainEpilogue))
     .action(async (asked: string, flags: ExplainFlags) => {
       done(await explain(context, askedAddress(asked), flags));
@@ -77,18 +76,16 @@ export function askedAddress(text: string): AskedAddress {
 }
 
 async function explain(
-  { environment, terminal }: CommandContext,
+  context: CommandContext,
   { host, path, isSecure }: AskedAddress,
-  { header: headers = [], statusPort, json }: ExplainFlags,
+  flags: ExplainFlags,
 ): Promise<ExitCode> {
+  const { terminal } = context;
+  const { header: headers = [], json } = flags;
   const parameters = new URLSearchParams({ host, path, secure: String(isSecure) });
   for (const line of headers) parameters.append("header", line);
   // The answer comes from this program.
-  const answer = (await askIngress(
-    environment,
-    statusPort,
-    `/explain?${parameters}`,
-  )) as Explanation;
+  const answer = (await askReplica(context, flags, `/explain?${parameters}`)) as Explanation;
   if (json) terminal.write(`${JSON.stringify(answer, undefined, 2)}\n`);
   else terminal.write(explanationText(terminal, `${host}${path}`, answer));
   return (answer.status ?? 200) < 400 ? 0 : 1;
@@ -148,9 +145,8 @@ function header(line: string): string {
   return refuse("It must be name: value, such as 'x-canary: always'.");
 }
 
-interface EndpointsFlags {
+interface EndpointsFlags extends ReplicaFlags {
   readonly namespace: string;
-  readonly statusPort: number;
   readonly json: boolean;
 }
 
@@ -168,15 +164,16 @@ Exit codes: 0 at least one endpoint gets requests, 1 no endpoint or no route, 2 
 
 Examples:
   lockstep ingress endpoints web --namespace shop
-  lockstep ingress endpoints shop/web:80 --json`;
+  lockstep ingress endpoints shop/web:80 --json
+  lockstep ingress endpoints shop/web --context prod`;
 
 export function endpointsCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
-  return new Command("endpoints")
+  const command = new Command("endpoints")
     .description("list every endpoint of a service, its state and the reason")
     .argument("<service>", "name, namespace/name, or one port: namespace/name:port")
     .option("-n, --namespace <name>", "namespace, if <service> has none", "default")
-    .option("--status-port <port>", "status port of the ingress", portNumber, defaultStatusPort)
-    .option("--json", "print JSON", false)
+    .option("--json", "print JSON", false);
+  return addReplicaFlags(command)
     .addHelpText("after", helpText(context, endpointsEpilogue))
     .action(async (service: string, flags: EndpointsFlags) => {
       done(await endpoints(context, service, flags));
@@ -184,14 +181,16 @@ export function endpointsCommand(context: CommandContext, done: (code: ExitCode)
 }
 
 async function endpoints(
-  { environment, terminal }: CommandContext,
+  context: CommandContext,
   asked: string,
-  { namespace, statusPort, json }: EndpointsFlags,
+  flags: EndpointsFlags,
 ): Promise<ExitCode> {
+  const { terminal } = context;
+  const { namespace, json } = flags;
   const service = asked.includes("/") ? asked : `${namespace}/${asked}`;
   const path = `/endpoints?${new URLSearchParams({ service })}`;
   // The answer comes from this program.
-  const report = (await askIngress(environment, statusPort, path)) as ServiceReport;
+  const report = (await askReplica(context, flags, path)) as ServiceReport;
   if (json) terminal.write(`${JSON.stringify(report, undefined, 2)}\n`);
   else terminal.write(`${reportLines(terminal, service, report).join("\n")}\n`);
   return report.kind === "known" && report.ports.every(isServed) ? 0 : 1;
@@ -220,53 +219,6 @@ export function reportLines(
 
 function isServed({ endpoints: all }: PortReport): boolean {
   return all.some(({ state }) => state !== "out");
-}
-
-/** The ingress answers from memory. */
-const answerWithinMs = 10_000;
-
-/** Much more than a service with 10,000 endpoints needs. */
-const longestAnswerBytes = 64 * 1024 * 1024;
-
-const defaultStatusPort = 10_260;
-
-async function askIngress(
-  { network, timers, processes }: Pick<Environment, "network" | "timers" | "processes">,
-  port: number,
-  path: string,
-): Promise<unknown> {
-  const url = `http://127.0.0.1:${port}${path}`;
-  const deadline = new Deadline({ timers, deadlineMs: answerWithinMs, what: url });
-  try {
-    const response = await network.request({ method: "GET", url, signal: deadline.signal });
-    const text = (await readBounded(response.body, longestAnswerBytes, url)).toString("utf8");
-    if (response.status === 200) return JSON.parse(text);
-    if (response.status === 503 && text.startsWith(undecided)) {
-      const [, ...notes] = text.trimEnd().split("\n").map(visible);
-      const why = ["its clusters are not listed yet", ...notes].join("; ");
-      throw new UsageError(`the ingress at 127.0.0.1:${port} is not ready yet: ${why}`);
-    }
-    throw new UsageError(
-      `${url} answered ${response.status}: the port may belong to another program`,
-    );
-  } catch (error) {
-    if (error instanceof SyntaxError) {
-      throw new UsageError(`${url} did not return JSON: the port may belong to another program`);
-    }
-    if (!(error instanceof NetworkError)) throw error;
-    throw new UsageError(
-      `no ingress answers at 127.0.0.1:${port}: ${why(error)}. ` +
-        `Start one with ${typedCommand(processes, "ingress")}, ` +
-        "or give its port with --status-port.",
-      { cause: error },
-    );
-  } finally {
-    deadline.release();
-  }
-}
-
-function why({ code, message }: NetworkError): string {
-  return code === "REFUSED" ? "connection refused" : message;
 }
 
 /**

@@ -1,27 +1,18 @@
 // Runs `lockstep migrate check`: reads the objects, checks them and prints the report.
 import { resolve as absolute } from "node:path";
 import { visible } from "../../../decide/routing/shown-text.ts";
-import { FilesError } from "../../../environment/files.ts";
-import { NetworkError } from "../../../environment/network.ts";
-import { StatusError } from "../../../kube/client/client.ts";
-import { CredentialsError } from "../../../kube/credentials/credentials.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
 import { type CheckOptions, type CheckReport, check } from "../../../migrate/check.ts";
-import { readCluster } from "../../../migrate/cluster-input.ts";
-import { FoundObjects } from "../../../migrate/found-objects.ts";
-import { InputError, SavedInput } from "../../../migrate/saved-input.ts";
+import type { FoundObjects } from "../../../migrate/found-objects.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
 import { asUsage, refuseBoth, refuseWithout } from "../../flags.ts";
 import { paintFor } from "../../terminal/paint.ts";
-import { ProgressLine } from "../../terminal/progress-line.ts";
 import { reportColumns } from "../../terminal/text.ts";
-import { watchedClusters } from "../../watched-clusters.ts";
 import { ConfigSource } from "../ingress/config.ts";
 import type { CheckFlags, FailLevel } from "./check-command.ts";
 import { checkJson } from "./check-json.ts";
 import { checkLines } from "./check-view.ts";
-
-const errors = [FilesError, CredentialsError, InputError, StatusError, NetworkError];
+import { inputErrors, readObjects } from "./objects.ts";
 
 export async function runCheck(
   context: CommandContext,
@@ -40,7 +31,9 @@ export async function runCheck(
     );
   }
   const options = await checkOptions(context, flags);
-  const found = await asUsage(errors, () => readObjects(context, paths, flags));
+  const found = await asUsage(inputErrors, () =>
+    readObjects(context, paths, { ...flags, onlyIngresses: false }),
+  );
   if (found.ingresses.size === 0) throw new UsageError(noIngress(found));
   const report = check(found, options);
   refuseUnknown(report, flags.ingress);
@@ -85,50 +78,6 @@ async function checkOptions(
     configMap: configMap && objectKey(configMap),
     now: environment.clock.wallMs(),
   };
-}
-
-async function readObjects(
-  context: CommandContext,
-  paths: readonly string[],
-  flags: CheckFlags,
-): Promise<FoundObjects> {
-  const { environment, terminal, stop } = context;
-  const found = new FoundObjects();
-  const progress = new ProgressLine({ terminal, clock: environment.clock });
-  const { context: name, kubeconfig, configMap } = flags;
-  try {
-    if (name !== undefined) {
-      const asked = { kubeconfig, contexts: [name], allContexts: false, accessContexts: [] };
-      const userAgent = "lockstep-migrate";
-      const { clusters } = await watchedClusters(environment, { ...asked, userAgent }, stop);
-      for (const { client } of clusters) {
-        await readCluster(found, {
-          client,
-          signal: stop,
-          withSecrets: flags.secrets,
-          configMap: configMap && objectKey(configMap),
-          onProgress: (step, count) => progress.show(step, count.toLocaleString("en-US")),
-        });
-      }
-      return found;
-    }
-    const input = new SavedInput(found);
-    for (const path of paths) {
-      if (path === "-") await readStandardInput(context, input);
-      else await input.readPath(environment.files, absolute(path), stop);
-      progress.show("reading", `${input.files.toLocaleString("en-US")} files`);
-    }
-    return found;
-  } finally {
-    progress.clear();
-  }
-}
-
-async function readStandardInput({ stdin }: CommandContext, input: SavedInput): Promise<void> {
-  if (stdin === undefined) {
-    throw new UsageError("no data on standard input: give a file or folder instead of -");
-  }
-  await input.readStream(stdin(), "standard input");
 }
 
 function noIngress({ problems, objects }: FoundObjects): string {
