@@ -100,7 +100,7 @@ describe.skipIf(withoutEtcd !== false)("a lab on etcd", () => {
     await world.until("it is back", () => latest() === [first, second, third].join());
     await listed.stop();
     expect(await lab.stop()).toBe(0);
-  }, 120_000);
+  }, 300_000);
 
   it("dies with the lab that is killed, and the next lab removes what that one left", async () => {
     const lab = await startLabProcess("--store", "etcd", "--nodes", "0");

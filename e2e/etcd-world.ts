@@ -26,7 +26,7 @@ export const withoutEtcd: false | string = existsSync(debianEtcd)
   : "etcd-server is not installed";
 
 /** Below the limit of a test, so that it can say what it waited for. */
-const untilMs = 100_000;
+const untilMs = 240_000;
 
 export class EtcdWorld {
   readonly environment: Environment = nodeEnvironment();

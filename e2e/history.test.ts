@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => files.remove(folder));
 
 const node = (...args: readonly string[]) =>
-  processes.run(process.execPath, args, { timeoutMs: 60_000 });
+  processes.run(process.execPath, args, { timeoutMs: 240_000 });
 
 it("writes in a thread of its own, while others may read but not write", async () => {
   const path = `${folder}/h.db`;
@@ -57,7 +57,7 @@ it.skipIf(!canMount())(
     const result = await processes.run(
       "unshare",
       ["--user", "--map-root-user", "--mount", "sh", "-c", shell, folder, ...program],
-      { timeoutMs: 60_000 },
+      { timeoutMs: 240_000 },
     );
     expect(result.errorOutput).toBe("");
     const printed: unknown = JSON.parse(result.output);

@@ -14,7 +14,7 @@ import { ShopsWorld } from "./shops-world.ts";
 import { processesOf } from "./up-process.ts";
 
 const execFileAsync = promisify(execFile);
-const runTimeoutMs = 60_000;
+const runTimeoutMs = 240_000;
 const service = "default/shop-1:80";
 
 /** Certainly later than the pods, whichever of the two watches is read first. */

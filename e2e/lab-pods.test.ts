@@ -148,7 +148,7 @@ async function send(
   through: KubeClient = client,
 ): Promise<RawRecord> {
   const verb = ({ GET: "get", POST: "create", DELETE: "delete" } as const)[method];
-  const request = { verb, method, path, deadlineMs: 30_000 };
+  const request = { verb, method, path, deadlineMs: 240_000 };
   const answer = parseJson(
     await through.request(body === undefined ? request : { ...request, body }),
   );

@@ -121,7 +121,7 @@ describe.skipIf(withoutPrometheus !== false)("with a real Prometheus", () => {
       ],
     };
     const path = `${slices}/stray`;
-    const deadlineMs = 30_000;
+    const deadlineMs = 240_000;
     await client.request({ verb: "create", method: "POST", path: slices, body: stray, deadlineMs });
     await world.deletePod(pod);
     const alarm = async () =>

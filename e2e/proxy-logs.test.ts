@@ -162,7 +162,7 @@ describe.skipIf(cannotChangeUser !== false)("as an ordinary user", () => {
       const url = `https://127.0.0.2:${port}/`;
       const { processes } = world.environment;
       const args = ["-sk", "-H", "Host: h", url];
-      const { output } = await processes.run("curl", args, { timeoutMs: 60_000 });
+      const { output } = await processes.run("curl", args, { timeoutMs: 240_000 });
       expect(output).toBe("web");
       const { masterPid, workerPids } = await world.control().state();
       for (const pid of [masterPid, ...workerPids]) {

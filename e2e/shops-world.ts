@@ -63,7 +63,7 @@ const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/default/ingresses";
 
 /** Below the limit of a test, so that it can say what it waited for. */
-const longestWaitMs = 100_000;
+const longestWaitMs = 240_000;
 const pollMs = 50;
 const requestDeadlineMs = 30_000;
 

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Of a simulation of ordinary cost; a costly one takes its share of them, and most are costly. */
-const checkSeeds = 10;
+const checkSeeds = 5;
 const testSeeds = 250;
 
 /** The compiler's cache of unchanged files; knip keeps its own beside it. */

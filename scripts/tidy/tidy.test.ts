@@ -2,6 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { CleanFiles } from "./clean-files.ts";
 import { ambientAllowed, folders, ordinaryClients, ownServer, pureFolders } from "./folders.ts";
 import { describeBreach, tidy } from "./tidy.ts";
 
@@ -21,7 +22,15 @@ const files = execFileSync(
 
 it("finds nothing to say about this repository", () => {
   expect(files.length).toBeGreaterThan(20);
-  const breaches = files.flatMap((path) => tidy(path, readFileSync(path, "utf8")));
+  const clean = new CleanFiles();
+  const breaches = files.flatMap((path) => {
+    const source = readFileSync(path, "utf8");
+    if (clean.has(path, source)) return [];
+    const found = tidy(path, source);
+    if (found.length === 0) clean.add(path, source);
+    return found;
+  });
+  clean.save();
   expect(breaches.map(describeBreach)).toEqual([]);
 });
 

@@ -20,7 +20,7 @@ export interface Failing {
   readonly test: string;
 }
 
-/** The default of LOCKSTEP_SEEDS; `npm run check` takes a fifth of them. */
+/** The default of LOCKSTEP_SEEDS; `npm run check` takes a tenth of them. */
 const usualSeeds = 50;
 
 /** No test is about how fast this machine is. */
