@@ -97,7 +97,6 @@ export class TwinView {
       knownBefore: {
         before: ({ resource }) => (resource === "pods" ? 0 : this.#originalsSeen()),
       },
-      needsExports: false,
       unreachableAfterMs: () => defaultUnreachableAfterMs,
       // Twins are chosen by label, and never by ServiceExport.
       needsExports: false,
