@@ -99,6 +99,7 @@ export class FarMachine {
   }
 
   async stop(): Promise<void> {
+    run("ip", "link", "delete", "near");
     for (const child of [this.#program, this.#namespace]) {
       const exited = once(child, "exit");
       child.kill("SIGKILL");
