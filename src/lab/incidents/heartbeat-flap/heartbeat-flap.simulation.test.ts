@@ -6,6 +6,8 @@
 import { describe, expect, test } from "vitest";
 import { expectExact, withoutDistance } from "../../../../tests/observer/exact-observer.ts";
 import { forEachSeed, isThorough } from "../../../simulation/seeds.ts";
+import { replicas } from "../../comparison/side.ts";
+import { shopReplicas } from "../../shop.ts";
 import type { IncidentFindings } from "../incident.ts";
 import { playInVirtualTime, VirtualStages } from "../virtual-stage.ts";
 import { type LateNodes, type LateNodesFindings, watchLateNodes } from "./late-nodes.ts";
@@ -133,9 +135,10 @@ describe.runIf(isThorough(process.env))("over hours", () => {
       // Its last heartbeat was up to 10 s before.
       expect(dead.unroutedMs.stock).toBeGreaterThan(graceMs - 10_000);
       expect([dead.lost.lockstep, dead.lost.stock > 10]).toEqual([0, true]);
-      // Each replica found each dead endpoint once, and never tried it again.
+      // Half of the pods died. Each replica found each of them once, and never tried it again.
       const { deadTries, sentToDead, longestDeadMs } = dead.tallies.lockstep;
-      expect([deadTries, sentToDead]).toEqual([dead.slowed.lockstep, dead.slowed.lockstep]);
+      const found = replicas * (shopReplicas / 2);
+      expect([deadTries, sentToDead]).toEqual([found, dead.slowed.lockstep]);
       expect(longestDeadMs).toBeLessThan(dead.allowedMs);
     },
   );
