@@ -17,7 +17,7 @@ export interface CountedTrafficOptions {
 }
 
 /** Nothing here is about how soon an answer comes; the longest there may be. */
-const deadlineMs = 240_000;
+const deadlineMs = 60_000;
 
 export class CountedTraffic {
   readonly results: TrafficResult[] = [];

@@ -141,7 +141,7 @@ describe("the story", () => {
           "control-plane requests of the controller manager",
           "control-plane heartbeats",
           "control-plane no-op writes",
-          "requests",
+          "requests lost",
         ]),
       );
     },
