@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { createHash } from "node:crypto";
 // Builds the image from Debian packages alone, without a container tool and without pulling an image: a
 // root file system with mmdebstrap, then an OCI archive. Or writes the folder for `docker build`.
+import { createHash } from "node:crypto";
 import {
   appendFileSync,
   chmodSync,

@@ -44,7 +44,7 @@ export interface ProbesOptions extends Pick<Environment, "clock" | "timers" | "n
 /** Between two probes of one endpoint; the shortest period a kubelet knows is 1 s. */
 export const probeEveryMs = 2_000;
 
-/** Of an endpoint that was found silent: it gets requests again within a second after its return. */
+/** Of an endpoint that was found silent: its return is found within a second. */
 export const silentProbeEveryMs = 500;
 
 /** A busy program may miss one; a refused connection counts at once. */
