@@ -16,14 +16,17 @@ export const missingPermission = logCause({
     `${counted(count, "request")} refused: ${samples[0]?.subject ?? ""} cannot ${samples[0]?.detail ?? ""}`,
   conclude(group) {
     const { subject = "", detail = "" } = group.samples[0] ?? {};
+    const component = subject === "" ? ([...group.programs.keys()][0] ?? "A component") : subject;
     const verb = /^(\w+)/.exec(detail)?.[1] ?? "get";
-    const resource = /resource "([^"]+)"/.exec(detail)?.[1] ?? /^\w+ (\S+)/.exec(detail)?.[1] ?? "";
-    const apiGroup = /API group "([^"]*)"/.exec(detail)?.[1] ?? "";
+    // `resource "leases" in API group "…"`, and `endpointslices.v1.discovery.k8s.io`.
+    const named = /^\w+ ([a-z]+)(?:\.v\d\w*)?(?:\.([a-z0-9.-]+))?/.exec(detail);
+    const resource = /resource "([^"]+)"/.exec(detail)?.[1] ?? named?.[1] ?? "";
+    const apiGroup = /API group "([^"]*)"/.exec(detail)?.[1] ?? named?.[2] ?? "";
     return {
       severity: "warning",
-      cause: `${subject} is not allowed to ${verb} ${resource}.`,
+      cause: `${component} is not allowed to ${verb} ${resource}.`,
       fix: {
-        component: subject,
+        component,
         change: [
           "# rule for its Role or ClusterRole",
           `- apiGroups: ["${apiGroup}"]`,
