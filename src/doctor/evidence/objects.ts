@@ -5,6 +5,7 @@ import { isIp } from "../../environment/ip-address.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import { ApiServers, apiServerKind } from "./api-servers.ts";
 import { AuditTrail } from "./audit-trail.ts";
+import { Grants } from "./grants.ts";
 import { Observations, observationKind } from "./observations.ts";
 import type { Place } from "./sign-log.ts";
 
@@ -113,6 +114,7 @@ export class ObjectFacts {
   readonly ingresses = new Map<string, IngressFacts>();
   /** By `ClusterRole NAME` or `Role NAMESPACE/NAME`: `get endpoints` and so on. */
   readonly roles = new Map<string, ReadonlySet<string>>();
+  readonly grants = new Grants();
   /** Namespaces of which a list of pods was given, so that an absent pod does not exist. */
   readonly listedPods = new Map<string, Place>();
   /** Names of running containers on a machine, by `namespace/pod`: from `docker ps`. */
@@ -254,8 +256,17 @@ export class ObjectFacts {
         return;
       }
       case "ClusterRole":
-      case "Role":
-        keep(this.roles, `${kind} ${key.replace(/^\//, "")}`, permissionsIn(object));
+      case "Role": {
+        const role = `${kind} ${kind === "Role" ? key : name}`;
+        keep(this.roles, role, permissionsIn(object));
+        this.grants.addRole(role, arrayIn(object, "rules"));
+        return;
+      }
+      case "ClusterRoleBinding":
+        this.grants.addBinding(object, undefined, place);
+        return;
+      case "RoleBinding":
+        this.grants.addBinding(object, namespace, place);
         return;
       case "EndpointSlice":
         for (const one of arrayIn(object, "endpoints")) {

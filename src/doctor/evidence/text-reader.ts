@@ -429,8 +429,10 @@ function storedLines(document: RawRecord, depth: number): readonly string[] {
 function isNextObject(text: string, { lines, indent }: Block): boolean {
   const start = blockStart.exec(text);
   if (start === null || (start[1]?.length ?? 0) > indent) return false;
+  // `- kind: ServiceAccount` below `subjects:` is a part of the binding.
+  const isPart = /^\s*- kind:/.test(text) && !/^\s*- /.test(lines[0] ?? "");
   const hasBoth = lines.some((line) => /^\s*(?:- )?kind:/.test(line)) && text.includes("kind:");
-  return hasBoth || text.includes("apiVersion:");
+  return (hasBoth && !isPart) || text.includes("apiVersion:");
 }
 
 function jsonValues(lines: readonly string[]): readonly unknown[] {
