@@ -126,6 +126,26 @@ function heartbeatFailed(needle: string, message: RegExp): SignForm {
   };
 }
 
+/** A refusal of RBAC; its namespace belongs to the request. */
+function forbidden(): SignForm {
+  const refusal =
+    /[Uu]ser \\?"([^"\\]+)\\?" cannot (.+?)(?: at the cluster scope| in the namespace \\?"([^"\\]+)|:|$)/;
+  return {
+    name: "forbidden",
+    needle: " cannot ",
+    read({ message, values }) {
+      const text = refusal.test(message)
+        ? message
+        : (values.get("err") ?? values.get("error") ?? "");
+      const [, subject, request, namespace] = refusal.exec(text) ?? [];
+      if (request === undefined || text.includes("no relationship found between node"))
+        return undefined;
+      const where = namespace === undefined ? "" : ` in the namespace "${namespace}"`;
+      return signValues({ subject, detail: `${request}${where}` });
+    },
+  };
+}
+
 /** API servers of extensions are asked for the same paths, by the API server itself. */
 function unreachable(needle: string, pattern: RegExp): SignForm {
   const form = plain("api-unreachable", needle, pattern, "subject", "detail");
@@ -340,13 +360,7 @@ const forms: readonly SignForm[] = [
     "subject",
     "detail",
   ),
-  plain(
-    "forbidden",
-    " cannot ",
-    /^(?!.*no relationship found between node).*?[Uu]ser \\?"([^"\\]+)\\?" cannot (.+?)(?: at the cluster scope| in the namespace|:|$)/,
-    "subject",
-    "detail",
-  ),
+  forbidden(),
   // Clients that leave the user out.
   plain("forbidden", "can't watch", /can't (watch [\w.]+): forbidden/, "detail"),
   plain("forbidden", "can't list ", /can't (list [\w.]+): forbidden/, "detail"),
