@@ -11,7 +11,7 @@ import { setAsideCases } from "./set-aside-cases.ts";
 import { strangerCases } from "./stranger-cases.ts";
 
 /** Modelled on public issues and their pasted texts, by the batch in which they were read. */
-const publicCases = ["first", "second", "eras"].flatMap((batch) =>
+const publicCases = ["first", "second", "third", "eras"].flatMap((batch) =>
   casesIn(new URL(`public/${batch}/`, import.meta.url)),
 );
 
