@@ -114,7 +114,7 @@ async function keepInStep(
 /** Alone, or in turns with others by the Lease. */
 function writing(
   environment: Environment,
-  { config, target, targetAccess, policy }: SyncSetup,
+  { config, target, targetAccess, onTargetForbidden: onForbidden, policy }: SyncSetup,
   metrics: Registry,
   syncer: () => ServiceSyncer,
 ): Pick<ServiceSyncerOptions, "writeClient" | "untilMayWrite" | "election"> {
@@ -133,7 +133,7 @@ function writing(
   const election: LeaderElection = new LeaderElection({
     ...environment,
     ...defaultElectionTimes,
-    client: new HttpKubeClient({ ...environment, cluster: targetAccess, userAgent }),
+    client: new HttpKubeClient({ ...environment, cluster: targetAccess, userAgent, onForbidden }),
     lock: lease,
     identity: identityOf(environment),
     releaseOnStop: true,
@@ -154,6 +154,7 @@ function writing(
     network: election.fence.guard(environment.network),
     cluster: targetAccess,
     userAgent: "lockstep-sync",
+    onForbidden,
   });
   return {
     writeClient: limited(guarded),
