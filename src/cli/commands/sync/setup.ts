@@ -1,6 +1,6 @@
 // The clusters, services and limits of one `lockstep sync`, from flags or from its config file.
 import { resolve as absolute } from "node:path";
-import { isClusterName } from "../../../decide/syncing/copy-names.ts";
+import { clusterSetNames, isClusterName } from "../../../decide/syncing/copy-names.ts";
 import { NamespaceSelection } from "../../../decide/syncing/service-selection.ts";
 import { namespacePolicy, type SyncPolicy } from "../../../decide/syncing/sync-policy.ts";
 import type { UnreachablePolicy } from "../../../decide/truth/truth-policy.ts";
@@ -25,6 +25,8 @@ export interface SyncSetup {
   readonly sources: readonly ClusterClient[];
   readonly target: ClusterClient;
   readonly targetAccess: ClusterAccess;
+  /** By source. */
+  readonly accesses: ReadonlyMap<string, ClusterAccess>;
   readonly selection: NamespaceSelection;
   readonly policy: SyncPolicy;
 }
@@ -38,9 +40,11 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
       : await configOfFile(environment, flags, flags.config);
   const { namespaces, labels, exports, createNamespaces, forget, followSlices, damping } = config;
   const { unreachable, unreachableAfterMs, sources } = config;
+  const imports = exports ? config.imports : "none";
+  const isDerived = imports === "derived";
   const selection = new NamespaceSelection(namespaces === "all" ? "all" : new Set(namespaces), {
     labels,
-    exports,
+    exports: isDerived ? "only" : exports,
   });
   const own = sources.flatMap(({ name, unreachable: asked }): [string, UnreachablePolicy][] =>
     asked === undefined ? [] : [[name, asked]],
@@ -58,6 +62,8 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
     damping,
     createNamespaces,
     forgottenClusters,
+    imports,
+    ...(isDerived ? { names: clusterSetNames } : {}),
   });
   return { config, selection, policy, ...(await connect(environment, config)) };
 }
@@ -78,6 +84,7 @@ async function connect(environment: Environment, { kubeconfig, sources, target }
       sources: sources.map(clientOf),
       target: clientOf(target),
       targetAccess: accessOf(target),
+      accesses: new Map(sources.map((one) => [one.name, accessOf(one)])),
     };
   });
 }
@@ -122,6 +129,8 @@ function configOfFlags(flags: SyncFlags): SyncConfig {
     namespaces: allNamespaces ? "all" : namespace,
     labels: {},
     exports: false,
+    imports: "none",
+    exportStatus: false,
     createNamespaces,
     forget,
     followSlices: false,
