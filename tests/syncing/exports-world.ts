@@ -314,11 +314,11 @@ function conflictsOf(exporting: readonly Exporting[]): readonly string[] {
 
 function exportedOf({ serviceExport }: Exporting, field: string): unknown {
   const map = recordAt(recordAt(serviceExport, "spec"), field);
-  return Object.entries(map).sort();
+  return Object.entries(map).sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 function portText({ name, port, protocol, appProtocol }: RawRecord): string {
-  return `${name ?? ""} ${port} ${protocol} ${appProtocol ?? ""}`;
+  return JSON.stringify([name, port, protocol, appProtocol]);
 }
 
 function withoutOwn(map: unknown): object {

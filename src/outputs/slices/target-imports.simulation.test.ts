@@ -16,6 +16,7 @@ import { clusterSetNames } from "../../decide/syncing/copy-names.ts";
 import type { ImportForm } from "../../decide/syncing/plan-import.ts";
 import { NamespaceSelection } from "../../decide/syncing/service-selection.ts";
 import { namespacePolicy, type SyncPolicy } from "../../decide/syncing/sync-policy.ts";
+import { type KubeClient, StatusError } from "../../kube/client/client.ts";
 import { isRecord, type RawRecord, recordAt } from "../../kube/kinds/fields.ts";
 
 const importsPath = `${multiclusterPath}/serviceimports`;
@@ -259,3 +260,48 @@ test("an export without a Service, or of an external name, is not valid, until i
       Conflict: "False NoConflicts",
     });
   }));
+
+test("without permission for imports and statuses the copies go on, and each is reported once", () =>
+  inSyncWorld(async (world) => {
+    await prepare(world);
+    for (const name of ["web", "api"]) {
+      await world.publish("lab-1", name, ["10.1.0.1"]);
+      await exportService(world, "lab-1", name);
+    }
+    const refusing = (cluster: ClusterName) => withoutWrites(world.client(cluster));
+    world.startSyncer({
+      policy: policyOf("beside"),
+      writeClient: refusing("edge"),
+      exportStatusClients: new Map([["lab-1", refusing("lab-1")]]),
+    });
+    await world.simulation.sleep(5_000);
+    expect(await world.copies()).toEqual({
+      slices: { "api-lab-1-0": ["10.1.0.1"], "web-lab-1-0": ["10.1.0.1"] },
+      services: ["api", "web"],
+    });
+    await world.republish("lab-1", "web", ["10.1.0.9"]);
+    await world.simulation.sleep(100);
+    expect((await world.copies()).slices["web-lab-1-0"]).toEqual(["10.1.0.9"]);
+    // Longer than a refused write is not tried again.
+    await world.simulation.sleep(1_500_000);
+    const missing = world.simulation
+      .logLines()
+      .flatMap(({ message }) => (message.startsWith("missing permission") ? [message] : []));
+    expect(missing.sort()).toEqual([
+      "missing permission for serviceimports: exported services get no ServiceImport",
+      "missing permission to patch serviceexports/status: exports get no conditions",
+    ]);
+  }));
+
+/** A client with a role that says nothing of the Multi-Cluster Services API. */
+function withoutWrites(client: KubeClient): KubeClient {
+  return {
+    request: async (request) => {
+      if (request.method === "GET" || !request.path.startsWith("/apis/multicluster.x-k8s.io")) {
+        return await client.request(request);
+      }
+      throw new StatusError({ code: 403, reason: "Forbidden", message: "not permitted" });
+    },
+    stream: (request) => client.stream(request),
+  };
+}
