@@ -21,6 +21,8 @@ export interface ServiceSyncerOptions extends Omit<SyncViewOptions, "onService">
   readonly writeClient: KubeClient;
   /** By source, the client that writes the status of its ServiceExports; none when absent. */
   readonly exportStatusClients?: ReadonlyMap<string, KubeClient>;
+  /** With it, a service is taken from the queue only when a write may be made at once. */
+  readonly untilMayWrite?: (signal: AbortSignal) => Promise<void>;
   /** Writes only while it leads; a standby watches, so that it can begin at once. */
   readonly election?: LeaderElectionOf;
   /** Called when the access cluster shows what a business cluster offers; returns at once. */
@@ -67,6 +69,9 @@ export interface SyncedReport {
 /** One service waits for one write after the other; many wait beside each other. */
 const workers = 10;
 
+/** A resync that writes nothing never waits: after so long, events are let in between. */
+const longestTurnMs = 5;
+
 /** As Kubernetes' endpoint controllers; the resync brings a dropped key back. */
 const maxRetries = 15;
 
@@ -90,11 +95,13 @@ export class ServiceSyncer {
   #cancelResync: CancelTimer | undefined;
   #election: ReturnType<LeaderElectionOf> | undefined;
   #isWriting = false;
+  #turnBeganAt: MonotonicMs;
   #lastError: string | undefined;
 
   constructor(options: ServiceSyncerOptions) {
     const { metrics, clock, timers, log } = options;
     this.#options = options;
+    this.#turnBeganAt = clock.monotonicMs();
     this.#queue = new Workqueue({
       clock,
       timers,
@@ -168,13 +175,24 @@ export class ServiceSyncer {
     this.#isWriting = true;
     try {
       const sync = (key: string, stop: AbortSignal) => this.#syncNoting(key, stop);
+      const beforeTake = (stop: AbortSignal) => this.#beforeTake(stop);
       await Promise.all([
-        runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal }),
+        runWorkers({ queue: this.#queue, workers, sync, beforeTake, maxRetries, log, signal }),
         this.#exportStatuses?.run(signal),
       ]);
     } finally {
       this.#isWriting = false;
     }
+  }
+
+  /** A change that has just happened must not wait behind writes that wait for the limit. */
+  async #beforeTake(signal: AbortSignal): Promise<void> {
+    const { clock, timers, untilMayWrite } = this.#options;
+    if (elapsedMs(this.#turnBeganAt, clock.monotonicMs()) >= longestTurnMs) {
+      await timers.breathe();
+      this.#turnBeganAt = clock.monotonicMs();
+    }
+    await untilMayWrite?.(signal);
   }
 
   async #syncNoting(key: string, signal: AbortSignal): Promise<void> {

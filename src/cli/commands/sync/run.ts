@@ -117,14 +117,23 @@ function writing(
   setup: SyncSetup,
   metrics: Registry,
   syncer: () => ServiceSyncer,
-): Pick<ServiceSyncerOptions, "writeClient" | "election" | "exportStatusClients"> {
+): Pick<
+  ServiceSyncerOptions,
+  "writeClient" | "untilMayWrite" | "election" | "exportStatusClients"
+> {
   const { config, target, targetAccess, policy } = setup;
   const { clock, timers, log } = environment;
-  const limited = (client: KubeClient, { server } = targetAccess): KubeClient => {
-    const qps = config.writesPerSecond;
-    const bucket = new TokenBucket({ clock, timers, qps, burst: 2 * qps });
+  const qps = config.writesPerSecond;
+  const newBucket = () => new TokenBucket({ clock, timers, qps, burst: 2 * qps });
+  const targetBucket = newBucket();
+  const limited = (
+    client: KubeClient,
+    { server } = targetAccess,
+    bucket: TokenBucket = targetBucket,
+  ): KubeClient => {
     return new RateLimitedClient({ client, bucket, clock, server, onThrottled: logThrottled(log) });
   };
+  const untilMayWrite = (signal: AbortSignal) => targetBucket.untilToken(signal);
   const { lease } = config;
   const exportStatusClients = (network: Environment["network"]) =>
     new Map(
@@ -135,12 +144,13 @@ function writing(
           cluster,
           userAgent: "lockstep-sync",
         });
-        return [name, limited(client, cluster)] as const;
+        return [name, limited(client, cluster, newBucket())] as const;
       }),
     );
   if (lease === undefined) {
     return {
       writeClient: limited(target.client),
+      untilMayWrite,
       exportStatusClients: exportStatusClients(environment.network),
     };
   }
@@ -175,6 +185,7 @@ function writing(
   return {
     writeClient: limited(guarded),
     exportStatusClients: exportStatusClients(guardedNetwork),
+    untilMayWrite,
     election: (next) => {
       work = next;
       return election;
