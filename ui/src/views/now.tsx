@@ -35,8 +35,10 @@ export function NowView({ known, state }: { readonly known: Known; readonly stat
       {state.story !== null && <StoryStrip story={state.story} />}
       <div className="now-main">
         <ChangesPanel known={known} state={state} />
-        <LagTable state={state} direction="leave" series={series} />
-        <LagTable state={state} direction="join" series={series} />
+        <div className="lags">
+          <LagTable state={state} direction="leave" series={series} />
+          <LagTable state={state} direction="join" series={series} />
+        </div>
       </div>
       <div className="now-side">
         <RequestsPanel state={state} />
@@ -170,7 +172,7 @@ function StoryStrip({ story }: { readonly story: Story }) {
           ))}
         </span>
         <strong>
-          {isOver ? `The demonstration is over. ${title}.` : `Act ${act} of ${lastAct}: ${title}`}
+          {isOver ? `The demonstration is over. ${title}.` : `Part ${act} of ${lastAct}: ${title}`}
         </strong>
         {seconds !== null && (
           <span className="dim">

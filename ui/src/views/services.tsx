@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { Services, State, TruthTable } from "../../../src/server/api.ts";
 import { useAnswer } from "../api.ts";
 import { absolute, age, count, counted } from "../format.ts";
-import { readingOf } from "../journey-path.ts";
+import { hopNames, readingOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 import { JourneyTable, journeyHref } from "../parts/journey-table.tsx";
 import { Notice, Waiting } from "../parts/notice.tsx";
@@ -223,7 +223,7 @@ function columnsOf(witnesses: readonly Witness[]): readonly Column[] {
 }
 
 function groupOf({ kind, label, isStock }: Pick<Witness, "kind" | "label" | "isStock">): string {
-  if (kind === "pod" || kind === "published") return kind;
+  if (kind === "pod" || kind === "published") return hopNames[kind];
   if (kind !== "replica") return label;
   return isStock ? "stock (model)" : label.replace(/-?\d+$/, "");
 }
@@ -332,15 +332,17 @@ function TruthRowView({
         </span>
         <span className="dim"> {cluster}</span>
       </th>
-      <td className="chosen">
+      <td className="chosen" data-label="state">
         {state === null ? <span className="dim">–</span> : `${glyphs[stateMarks[state]]} ${state}`}
       </td>
       {columns.map((column) => (
-        <td key={`${column.kind} ${column.label}`}>
+        <td key={`${column.kind} ${column.label}`} data-label={column.label}>
           <Cells cells={cellsOf(column, row)} column={column} row={row} now={now} />
         </td>
       ))}
-      <td className="why">{sentence(reason)}</td>
+      <td className="why" data-label="why">
+        {sentence(reason)}
+      </td>
     </tr>
   );
 }
