@@ -11,7 +11,7 @@ import {
   type Screen,
   startBrowser,
 } from "../../tests/page/browser.ts";
-import { journeysAt } from "../../tests/page/page-answers.ts";
+import { doctorAt, journeysAt } from "../../tests/page/page-answers.ts";
 import {
   accessProblems,
   figuresOfBoth,
@@ -240,4 +240,29 @@ it("replays a recording and shows the changes as they were", async () => {
   await expect.poll(() => page.locator("tr[data-journey]").count()).toBe(2);
   await slider.fill("0");
   await page.getByText("No change until this time").waitFor();
+});
+
+it("replays a recording that is dropped onto the page", async () => {
+  const { page } = await visit("now");
+  await page.locator("tr[data-journey]").first().waitFor();
+  const dataTransfer = await page.evaluateHandle(`(() => {
+    const dropped = new DataTransfer();
+    dropped.items.add(new File(["any"], "dropped.recording"));
+    return dropped;
+  })()`);
+  await page.dispatchEvent("main", "dragover", { dataTransfer });
+  await page.getByText("Drop a recording").waitFor();
+  await page.dispatchEvent("main", "drop", { dataTransfer });
+  await page.getByText("Recording dropped.recording").waitFor();
+});
+
+it("says that nothing was examined before the doctor is asked", async () => {
+  const nothing = { findings: [], ruledOut: [], notExamined: [], examinedAt: null };
+  server.doctor = (now) => ({ ...doctorAt(now), ...nothing });
+  server.adjust = (state) => ({ ...state, findings: 0, verdict: { ...state.verdict, rule: null } });
+  const { page } = await visit("now");
+  await page.getByRole("region", { name: "Findings" }).getByText("Not examined yet").waitFor();
+  await page.goto(`${server.url}#/doctor`);
+  await page.getByText("The doctor looks when you ask").waitFor();
+  expect(await page.getByText("Ruled out").count()).toBe(0);
 });

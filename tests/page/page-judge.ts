@@ -11,7 +11,7 @@ export const views: readonly (readonly [string, string])[] = [
   ["journeys", "table.journey-table"],
   ["services", "section[aria-label='Services'] table"],
   ["control-plane", "figure.chart canvas"],
-  ["doctor", "section[aria-label='Ruled out']"],
+  ["doctor", "section[aria-label='Examination']"],
   ["incidents", ".incident-list"],
   ["what-if", ".prediction"],
 ];
