@@ -130,6 +130,9 @@ const stateHealth: Readonly<Record<Replica["state"], Health>> = {
   down: "bad",
 };
 
+/** The proxies of the lab report each change at once, and have no time of a last report. */
+const isTimed = ({ reportedAt }: Replica): boolean => reportedAt !== null;
+
 export function ReplicaPanel({ state: { replicas, mode } }: { readonly state: State }) {
   return (
     <section className="panel" aria-label="Proxy replicas">
@@ -144,7 +147,7 @@ export function ReplicaPanel({ state: { replicas, mode } }: { readonly state: St
               "Lockstep or ingress-nginx replica."}
         </p>
       )}
-      <ul className="plain replicas">
+      <ul className={`plain replicas ${replicas.some(isTimed) ? "timed" : ""}`}>
         {replicas.map(({ name, kind, state, reportedAt, problem }) => (
           <li key={name} data-replica={name}>
             <p className="line-head">
