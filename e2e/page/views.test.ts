@@ -259,6 +259,7 @@ it("replays a recording that is dropped onto the page", async () => {
   await page.getByText("Drop a recording").waitFor();
   await page.dispatchEvent("main", "drop", { dataTransfer });
   await page.getByText("Recording dropped.recording").waitFor();
+  expect(page.url()).toContain("#/recording");
 });
 
 it("says that nothing was examined before the doctor is asked", async () => {
