@@ -131,6 +131,7 @@ it("says what failed and tries again on request", async () => {
 it("says what to do when there is nothing to show", async () => {
   server.adjust = (state) => ({
     ...state,
+    mode: "clusters",
     clusters: [],
     replicas: [],
     lags: [],
@@ -147,6 +148,21 @@ it("says what to do when there is nothing to show", async () => {
   expect(await page.getByRole("navigation").getByText("Incidents").count()).toBe(0);
   await page.goto(`${server.url}#/incidents`);
   await page.getByText("Incidents run in the lab only").waitFor();
+});
+
+it("says that the lab starts, without advice for other clusters", async () => {
+  server.adjust = (state) => ({
+    ...state,
+    mode: "lab",
+    clusters: [],
+    replicas: [],
+    requests: { ...state.requests, sides: [] },
+  });
+  const { page } = await visit("now");
+  await page.getByText("The clusters of the lab appear").waitFor();
+  await page.getByText("The proxies of the lab start").waitFor();
+  await page.getByText("counted when the traffic of the lab starts").waitFor();
+  expect(await page.getByText(/--(?:context|proxy|access-log)/).count()).toBe(0);
 });
 
 it("opens a shared link to one change with its filters", async () => {
