@@ -143,8 +143,8 @@ export function ReplicaPanel({ state: { replicas, mode } }: { readonly state: St
         <p className="dim">
           {mode === "lab"
             ? "The proxies of the lab start after its clusters. Without nginx it has none."
-            : "No proxy is followed, so lags end before the proxies. Add --proxy ADDRESS of a " +
-              "Lockstep or ingress-nginx replica."}
+            : "No proxy is followed, so lags end before the proxies. Add --proxy auto, or the address " +
+              "of a replica."}
         </p>
       )}
       <ul className={`plain replicas ${replicas.some(isTimed) ? "timed" : ""}`}>
