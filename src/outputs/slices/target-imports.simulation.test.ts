@@ -213,6 +213,36 @@ test("clusters import from each other beside Services of their own, with an addr
     }
   }));
 
+test("while the cluster with the oldest export is not known, the import stays, and endpoints follow", () =>
+  inSyncWorld(async (world) => {
+    await prepare(world);
+    for (const [index, cluster] of (["lab-1", "lab-2"] as const).entries()) {
+      await world.publish(cluster, "web", [`10.${index + 1}.0.1`]);
+      await exportService(world, cluster, "web", { exportedLabels: { from: cluster } });
+      await world.simulation.sleep(1_000);
+    }
+    const first = world.startSyncer({ policy: policyOf("beside") });
+    await world.simulation.sleep(5_000);
+    await first.stop();
+    const before = await read(world, "edge", `${importsPath}/web`);
+    expect(recordAt(before, "metadata")["labels"]).toMatchObject({ from: "lab-1" });
+    world.simulation.network.partition("lockstep", "lab-1");
+    world.startSyncer({ policy: policyOf("beside") });
+    await world.republish("lab-2", "web", ["10.2.0.9"]);
+    await world.simulation.sleep(120_000);
+    expect(await read(world, "edge", `${importsPath}/web`)).toEqual(before);
+    expect((await world.copies()).slices).toEqual({
+      "web-lab-1-0": ["10.1.0.1"],
+      "web-lab-2-0": ["10.2.0.9"],
+    });
+    await world.call("lab-1", "DELETE", `${exportsPath}/web`);
+    world.simulation.network.heal("lockstep", "lab-1");
+    await world.simulation.sleep(120_000);
+    const after = await read(world, "edge", `${importsPath}/web`);
+    expect(recordAt(after, "metadata")["labels"]).toMatchObject({ from: "lab-2" });
+    expect(after["status"]).toMatchObject({ clusters: [{ cluster: "lab-2" }] });
+  }));
+
 test("a ServiceImport of another owner stays, and the exports show why there is none", () =>
   inSyncWorld(async (world) => {
     await prepare(world);

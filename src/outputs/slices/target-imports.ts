@@ -40,7 +40,10 @@ export class TargetImports {
 
   /** Undefined while there can be none. */
   get support(): ImportSupport | undefined {
-    return this.#collection?.synced === true && !this.#isForbidden ? this.#support : undefined;
+    const collection = this.#collection;
+    if (collection?.synced !== true || this.#isForbidden) return undefined;
+    // Its definition or the permission to watch it has been taken away.
+    return collection.condition().type === "refused" ? undefined : this.#support;
   }
 
   /** Whether it is known what there is. */
