@@ -61,7 +61,8 @@ test("a service account whose roles do not allow the request gets a patch of its
     "the roles of system:serviceaccount:edge:edge (ClusterRole edge-reader) do not allow list endpointslices",
   );
   expect(finding?.fix.change).toBe(
-    'kubectl patch clusterrole edge-reader --type=json -p \'[{"op":"add","path":"/rules/-","value":{"apiGroups":["discovery.k8s.io"],"resources":["endpointslices"],"verbs":["get","list","watch"]}}]\'',
+    'kubectl patch clusterrole edge-reader --type=json -p \'[{"op":"add","path":"/rules/-","value":{"apiGroups":["discovery.k8s.io"],"resources":["endpointslices"],"verbs":["get","list","watch"]}}]\'\n' +
+      "kubectl auth can-i list endpointslices.discovery.k8s.io -A --as=system:serviceaccount:edge:edge   # yes after it",
   );
 });
 
@@ -96,6 +97,7 @@ test("without roles the fix creates one, and the finding says which objects are 
     [
       "kubectl create clusterrole edge-endpointslices --verb=get,list,watch --resource=endpointslices.discovery.k8s.io",
       "kubectl create clusterrolebinding edge-endpointslices --clusterrole=edge-endpointslices --serviceaccount=edge:edge",
+      "kubectl auth can-i list endpointslices.discovery.k8s.io -A --as=system:serviceaccount:edge:edge   # yes after it",
     ].join("\n"),
   );
   expect(finding?.missing).toHaveLength(1);

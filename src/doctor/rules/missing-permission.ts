@@ -42,7 +42,7 @@ export const missingPermission = logCause({
         component,
         change: isGranted
           ? "# nothing to grant; restart the component if it does not try again"
-          : grantOf(subject, group, objects),
+          : `${grantOf(subject, group, objects)}${checkOf(subject, request)}`,
         reason:
           "The API server refused the request; a restart of the component does not change this. " +
           "Informers need get, list and watch together.",
@@ -108,6 +108,12 @@ function grantOf(user: string, group: SignGroup, { grants }: Evidence["objects"]
       ].join("\n");
     })
     .join("\n");
+}
+
+/** The same request as the account, without its token. */
+function checkOf(user: string, request: AccessRequest): string {
+  if (user === "" || request.resource === "") return "";
+  return `\nkubectl auth can-i ${request.verb} ${resourceText(request)} -A --as=${user}   # yes after it`;
 }
 
 function verbsFor({ verb, resource }: AccessRequest): readonly string[] {

@@ -39,11 +39,14 @@ export const staleProxy: Cause = {
       cause: `${what} still uses ${which} long after the EndpointSlices have changed: its own copy of them is old.`,
       fix: {
         component: replica?.witness ?? "the ingress controller",
-        change:
-          "kubectl -n ingress-nginx delete pod REPLICA   # then look at its watches and permissions",
+        change: [
+          "# first the reason, which a restart removes from sight:",
+          "kubectl -n ingress-nginx logs REPLICA --since=24h | grep -iE 'failed to (list|watch)|forbidden|emerg|rejected' | tail",
+          "kubectl -n ingress-nginx delete pod REPLICA",
+        ].join("\n"),
         reason:
-          "A restart reads everything again. Look before it for the reason in the log of the replica: " +
-          "failed watches of endpointslices, a missing permission, a rejected configuration.",
+          "A restart reads everything again. The reason is in the log of the replica: failed watches of " +
+          "endpointslices, a missing permission, a rejected configuration.",
       },
       missing: ["the log of the ingress controller, from before the first failed request"],
     };
@@ -75,7 +78,8 @@ function unlisted(evidence: Evidence): readonly Sign[] {
   if (first === undefined) return [];
   const { address, count, firstMs = 0, lastMs = 0, place } = first;
   const failed = `${counted(count, "connection")} to ${address} failed within ${durationText(lastMs - firstMs)}`;
-  const listed = `${address} is none of the ${counted(evidence.objects.listedAddresses.size, "address").replace("addresss", "addresses")} in Endpoints and EndpointSlices`;
+  const { size } = evidence.objects.listedAddresses;
+  const listed = `no Endpoints or EndpointSlice lists ${address} (${size} ${size === 1 ? "address" : "addresses"} read)`;
   const [service] = evidence.objects.endpoints.values();
   return [
     { weight: "proof", source: "logs", lines: [{ text: failed, source: placeText(place) }] },

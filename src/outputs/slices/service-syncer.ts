@@ -10,7 +10,7 @@ import type { LeaderElection } from "../../kube/leader/leader-election.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 import { ExportStatuses } from "./export-statuses.ts";
-import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
+import { type ShownSyncer, type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SourceReport } from "./sync-source.ts";
 import { SyncView, type SyncViewOptions } from "./sync-view.ts";
 import { SyncConflictError, SyncWriter } from "./sync-writer.ts";
@@ -131,6 +131,8 @@ export class ServiceSyncer {
   /** Runs until the signal aborts; rejects only when the access cluster cannot be written to. */
   async run(signal: AbortSignal): Promise<void> {
     const { onKnown, election } = this.#options;
+    const shown = (): ShownSyncer => this.#shown();
+    this.#metrics.shown.add(shown);
     try {
       await this.view.start(signal);
       onKnown?.(this.view);
@@ -152,7 +154,23 @@ export class ServiceSyncer {
       this.#queue.shutDown();
       this.#exportStatuses?.stop();
       await this.view.stop();
+      this.#metrics.shown.delete(shown);
     }
+  }
+
+  #shown(): ShownSyncer {
+    const { clock, target } = this.#options;
+    const problem = this.view.target.waitingFor() ?? this.view.target.staleness;
+    return {
+      target: target.cluster,
+      isWriting: this.#isWriting,
+      isTargetFresh: problem === undefined,
+      sources: this.view.sources.map(({ cluster, currentAtMs }) => ({
+        cluster,
+        currentMsAgo:
+          currentAtMs === undefined ? Infinity : elapsedMs(currentAtMs, clock.monotonicMs()),
+      })),
+    };
   }
 
   report(): SyncerReport {

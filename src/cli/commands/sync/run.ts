@@ -121,7 +121,7 @@ function writing(
   ServiceSyncerOptions,
   "writeClient" | "untilMayWrite" | "election" | "exportStatusClients"
 > {
-  const { config, target, targetAccess, policy } = setup;
+  const { config, target, targetAccess, onTargetForbidden: onForbidden, policy } = setup;
   const { clock, timers, log } = environment;
   const qps = config.writesPerSecond;
   const newBucket = () => new TokenBucket({ clock, timers, qps, burst: 2 * qps });
@@ -159,7 +159,7 @@ function writing(
   const election: LeaderElection = new LeaderElection({
     ...environment,
     ...defaultElectionTimes,
-    client: new HttpKubeClient({ ...environment, cluster: targetAccess, userAgent }),
+    client: new HttpKubeClient({ ...environment, cluster: targetAccess, userAgent, onForbidden }),
     lock: lease,
     identity: identityOf(environment),
     releaseOnStop: true,
@@ -181,6 +181,7 @@ function writing(
     network: guardedNetwork,
     cluster: targetAccess,
     userAgent: "lockstep-sync",
+    onForbidden,
   });
   return {
     writeClient: limited(guarded),
