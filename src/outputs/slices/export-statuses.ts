@@ -140,7 +140,7 @@ export class ExportStatuses {
     } catch (error) {
       delete entry.written;
       if (error instanceof StatusError && error.code === 403) {
-        this.#reportForbidden(cluster, error.message);
+        this.#forbidden.set(cluster, clock.monotonicMs());
         return;
       }
       if (!(error instanceof StatusError)) throw error;
@@ -169,16 +169,5 @@ export class ExportStatuses {
     if (agoMs >= rewriteAfterMs) return conditions;
     this.#queue.addAfter(key, rewriteAfterMs - agoMs);
     return undefined;
-  }
-
-  #reportForbidden(cluster: string, reason: string): void {
-    const { clock, log } = this.#options;
-    const isReported = this.#forbidden.has(cluster);
-    this.#forbidden.set(cluster, clock.monotonicMs());
-    if (isReported) return;
-    log.warn("missing permission to patch serviceexports/status: exports get no conditions", {
-      cluster,
-      reason,
-    });
   }
 }
