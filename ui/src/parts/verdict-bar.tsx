@@ -76,7 +76,7 @@ function Answers({ state, finding, lateSince }: VerdictProps) {
           {finding === undefined ? (
             <span className="dim">
               {can.doctor
-                ? "Start an examination in the view Doctor. It only reads, for half a minute."
+                ? "Start an examination in the view Doctor. It only reads, half a minute for each cluster."
                 : "Examine the cluster: lockstep doctor --context NAME."}
             </span>
           ) : (
