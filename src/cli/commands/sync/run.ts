@@ -114,25 +114,26 @@ async function keepInStep(
 /** Alone, or in turns with others by the Lease. */
 function writing(
   environment: Environment,
-  { config, target, targetAccess, policy }: SyncSetup,
+  { config, target, targetAccess, onTargetForbidden: onForbidden, policy }: SyncSetup,
   metrics: Registry,
   syncer: () => ServiceSyncer,
-): Pick<ServiceSyncerOptions, "writeClient" | "election"> {
+): Pick<ServiceSyncerOptions, "writeClient" | "untilMayWrite" | "election"> {
   const { clock, timers, log } = environment;
+  const qps = config.writesPerSecond;
+  const bucket = new TokenBucket({ clock, timers, qps, burst: 2 * qps });
   const limited = (client: KubeClient): KubeClient => {
-    const qps = config.writesPerSecond;
-    const bucket = new TokenBucket({ clock, timers, qps, burst: 2 * qps });
     const { server } = targetAccess;
     return new RateLimitedClient({ client, bucket, clock, server, onThrottled: logThrottled(log) });
   };
+  const untilMayWrite = (signal: AbortSignal) => bucket.untilToken(signal);
   const { lease } = config;
-  if (lease === undefined) return { writeClient: limited(target.client) };
+  if (lease === undefined) return { writeClient: limited(target.client), untilMayWrite };
   const userAgent = "lockstep-sync-leader";
   let work: (leading: AbortSignal) => Promise<void> = async () => undefined;
   const election: LeaderElection = new LeaderElection({
     ...environment,
     ...defaultElectionTimes,
-    client: new HttpKubeClient({ ...environment, cluster: targetAccess, userAgent }),
+    client: new HttpKubeClient({ ...environment, cluster: targetAccess, userAgent, onForbidden }),
     lock: lease,
     identity: identityOf(environment),
     releaseOnStop: true,
@@ -153,9 +154,11 @@ function writing(
     network: election.fence.guard(environment.network),
     cluster: targetAccess,
     userAgent: "lockstep-sync",
+    onForbidden,
   });
   return {
     writeClient: limited(guarded),
+    untilMayWrite,
     election: (next) => {
       work = next;
       return election;

@@ -5,10 +5,19 @@ import { NamespaceSelection } from "../../../decide/syncing/service-selection.ts
 import { namespacePolicy, type SyncPolicy } from "../../../decide/syncing/sync-policy.ts";
 import type { UnreachablePolicy } from "../../../decide/truth/truth-policy.ts";
 import type { Environment } from "../../../environment/environment.ts";
-import { HttpKubeClient } from "../../../kube/client/http-client.ts";
+import type { StatusError } from "../../../kube/client/client.ts";
+import { HttpKubeClient, type HttpKubeClientOptions } from "../../../kube/client/http-client.ts";
+import {
+  MissingPermissions,
+  type PermissionEffects,
+} from "../../../kube/client/missing-permissions.ts";
 import { type ClusterAccess, CredentialsError } from "../../../kube/credentials/credentials.ts";
 import { contextAccess } from "../../../kube/credentials/credentials-kubeconfig.ts";
 import { readKubeconfig } from "../../../kube/credentials/credentials-kubeconfig-file.ts";
+import {
+  sourcePermissionEffects,
+  targetPermissionEffects,
+} from "../../../outputs/slices/sync-permission-effects.ts";
 import type { ClusterClient } from "../../../outputs/slices/sync-view.ts";
 import { UsageError } from "../../command.ts";
 import { asUsage, refuseBoth } from "../../flags.ts";
@@ -25,6 +34,8 @@ export interface SyncSetup {
   readonly sources: readonly ClusterClient[];
   readonly target: ClusterClient;
   readonly targetAccess: ClusterAccess;
+  /** Of every client of the target: reports each refusal once, with its effect. */
+  readonly onTargetForbidden: NonNullable<HttpKubeClientOptions["onForbidden"]>;
   readonly selection: NamespaceSelection;
   readonly policy: SyncPolicy;
 }
@@ -67,17 +78,24 @@ async function connect(environment: Environment, { kubeconfig, sources, target }
   return asUsage([CredentialsError], async () => {
     const read = await readKubeconfig({ ...environment, path });
     const accessOf = ({ context }: ConfiguredCluster) => contextAccess(read, context, environment);
-    const clientOf = (one: ConfiguredCluster) => {
-      const cluster = accessOf(one);
-      return {
-        cluster: one.name,
-        client: new HttpKubeClient({ ...environment, cluster, userAgent }),
-      };
+    const refusals = (effects: PermissionEffects) => {
+      const missing = new MissingPermissions({ log: environment.log, effects });
+      return (name: string, error: StatusError): void => missing.note(name, error);
     };
+    const clientOf = (
+      one: ConfiguredCluster,
+      onForbidden: HttpKubeClientOptions["onForbidden"],
+    ): ClusterClient => {
+      const options = { ...environment, cluster: accessOf(one), userAgent, onForbidden };
+      return { cluster: one.name, client: new HttpKubeClient(options) };
+    };
+    const onSourceForbidden = refusals(sourcePermissionEffects);
+    const onTargetForbidden = refusals(targetPermissionEffects);
     return {
-      sources: sources.map(clientOf),
-      target: clientOf(target),
+      sources: sources.map((one) => clientOf(one, onSourceForbidden)),
+      target: clientOf(target, onTargetForbidden),
       targetAccess: accessOf(target),
+      onTargetForbidden,
     };
   });
 }
