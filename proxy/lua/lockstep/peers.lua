@@ -181,6 +181,22 @@ local function set_timeouts(timeouts)
     end
 end
 
+-- Of a request that must be answered within some time, whichever endpoint is tried: what is left of it
+-- is how long this one may be silent. False when nothing is left.
+local function keep_deadline(policy)
+    local left_ms = policy.deadlineMs - (ngx.now() - ngx.req.start_time()) * 1000
+    if left_ms <= 0 then
+        return false
+    end
+    local timeouts = policy.timeouts or {}
+    set_timeouts({
+        connectMs = timeouts.connectMs,
+        sendMs = math.min(timeouts.sendMs or DEFAULT_SEND_MS, left_ms),
+        readMs = math.min(timeouts.readMs or DEFAULT_READ_MS, left_ms),
+    })
+    return true
+end
+
 local problem = base.get_errmsg_ptr()
 
 -- As balancer.set_current_peer, which would want a string.
@@ -199,7 +215,12 @@ function _M.balance(context)
     local policy = context.policy
     if context.tries > 0 then
         after_failure(context)
-    elseif policy ~= nil and policy.timeouts ~= nil then
+    end
+    if policy ~= nil and policy.deadlineMs ~= nil then
+        if not keep_deadline(policy) then
+            return ngx.exit(504)
+        end
+    elseif context.tries == 0 and policy ~= nil and policy.timeouts ~= nil then
         set_timeouts(policy.timeouts)
     end
     context.tries = context.tries + 1

@@ -1,0 +1,17 @@
+// What the status of an object of the Gateway API says, before the time of its last change is known.
+
+export interface GatewayCondition {
+  readonly type: string;
+  readonly isTrue: boolean;
+  readonly reason: string;
+  readonly message: string;
+}
+
+export function condition(
+  type: string,
+  isTrue: boolean,
+  reason: string,
+  message = "",
+): GatewayCondition {
+  return { type, isTrue, reason, message };
+}
