@@ -73,8 +73,8 @@ export class GatewayStatusWriter {
 
   /** Runs until the term ends. */
   async run(leading: AbortSignal): Promise<void> {
-    const { gateways, timers, log } = this.#options;
-    const queue = new Workqueue({ ...this.#options, name: "gateway-status" });
+    const { gateways, clock, timers, log } = this.#options;
+    const queue = new Workqueue({ clock, timers, name: "gateway-status" });
     const soon = (): void => queue.addAfter(allKey, holdOffMs);
     const leave = [gateways.follow(soon), gateways.source.follow(soon)];
     const again = (): void => {
