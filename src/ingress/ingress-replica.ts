@@ -462,10 +462,17 @@ export class IngressReplica {
   }
 }
 
-/** The ports of the proxy by what it speaks there, apart from those of gRPC without TLS. */
+/**
+ * The ports that listeners may name, apart from those of gRPC without TLS: the proxy's own, and the usual
+ * ones, which load balancers lead there.
+ */
 function portsOf(listen: IngressReplicaOptions["listen"]): ProxyPorts {
   const plain = listen.filter(({ tls, http2 }) => tls !== true && http2 !== true);
   const secure = listen.filter(({ tls }) => tls === true);
-  const ports = (some: typeof plain) => [...new Set(some.map(({ port }) => port))];
-  return { http: ports(plain), https: ports(secure) };
+  const ports = (some: typeof plain, usual: number): ReadonlyMap<number, number> => {
+    const own = some.map(({ port }): [number, number] => [port, port]);
+    const [first] = own;
+    return new Map([...(first === undefined ? [] : [[usual, first[1]] as const]), ...own]);
+  };
+  return { http: ports(plain, 80), https: ports(secure, 443) };
 }

@@ -125,14 +125,17 @@ end
 
 local usual_ports = { http = 80, https = 443 }
 
--- The port is that of the scheme where the route names one, else the one by which the request came; a
--- usual one is not written.
+-- Where the route names neither port nor scheme it is the port by which the client came, as its Host header
+-- says: a load balancer may have come in by another one.
 local function port_text(target, scheme, var)
-    local port = target.port
-    if port == nil then
-        port = target.scheme and usual_ports[scheme] or tonumber(var.server_port)
+    if target.port ~= nil then
+        return target.port == usual_ports[scheme] and "" or ":" .. target.port
     end
-    return port == usual_ports[scheme] and "" or ":" .. port
+    if target.scheme ~= nil then
+        return ""
+    end
+    local port = tonumber(string.match(var.http_host or "", ":(%d%d?%d?%d?%d?)$"))
+    return (port == nil or port == usual_ports[scheme]) and "" or ":" .. port
 end
 
 -- To parts of an address; all others are as the client wrote them.

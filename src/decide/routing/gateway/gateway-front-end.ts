@@ -221,12 +221,12 @@ function reachedHosts(
         // The same host of Gateways of two namespaces are two claims; the table knows which one counts.
         const key = `${namespace} ${host}`;
         const known = found.get(key) ?? { gateway: listener.origin, ports: new Set<number>() };
-        known.ports.add(listener.listener.port);
+        known.ports.add(listener.port);
         found.set(key, known);
       }
     }
   }
-  const every = [...new Set([...ports.http, ...ports.https])];
+  const every = [...new Set([...ports.http.values(), ...ports.https.values()])];
   return [...found].map(([key, { gateway, ports: own }]) => ({
     host: key.slice(key.indexOf(" ") + 1),
     gateway,
@@ -238,11 +238,11 @@ function reachedHosts(
  * A listener with a host name has all requests for it: what none of its routes matches is answered with
  * 404, and not by a listener whose name is wider.
  */
-function endsOf({ host, listener, origin, isAccepted }: DecidedListener): readonly Route[] {
+function endsOf({ host, port, origin, isAccepted }: DecidedListener): readonly Route[] {
   if (!isAccepted || host === anyHost) return [];
   return tableNames(host).map((name) => ({
     host: name,
-    match: { path: "/", type: "Prefix", when: { ports: [listener.port] } },
+    match: { path: "/", type: "Prefix", when: { ports: [port] } },
     backend: undefined,
     standing: "default",
     policy: { refuse: 404 },

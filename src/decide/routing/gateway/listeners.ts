@@ -12,10 +12,13 @@ import { condition, type GatewayCondition } from "./gateway-condition.ts";
 import { covers } from "./gateway-hosts.ts";
 import type { ReferenceGrants } from "./reference-grants.ts";
 
-/** The ports of the proxy; they are fixed when it starts. */
+/**
+ * By port that a listener may name, the port of the proxy where its requests come in. They are fixed when
+ * the proxy starts. Where a load balancer is in front of it, the two are different.
+ */
 export interface ProxyPorts {
-  readonly http: readonly number[];
-  readonly https: readonly number[];
+  readonly http: ReadonlyMap<number, number>;
+  readonly https: ReadonlyMap<number, number>;
 }
 
 export interface ListenerFacts {
@@ -30,6 +33,8 @@ export interface DecidedListener {
   readonly listener: GatewayListener;
   readonly origin: RouteOrigin;
   readonly host: string;
+  /** Of the proxy. */
+  readonly port: number;
   /** Requests for it can come in, and routes be attached. */
   readonly isAccepted: boolean;
   readonly kinds: readonly string[];
@@ -65,6 +70,7 @@ export function decideListeners(
       listener,
       origin,
       host: host ?? anyHost,
+      port: openPorts(listener, facts.ports).get(listener.port) ?? listener.port,
       isAccepted,
       kinds,
       secret: isAccepted ? references.secret : undefined,
@@ -98,9 +104,9 @@ function acceptProblem(
       `protocol ${shown(protocol)} is not supported: use HTTP or HTTPS`,
     ];
   }
-  const open = protocol === "HTTP" ? ports.http : ports.https;
-  if (!open.includes(port)) {
-    const listed = open.length === 0 ? "none" : open.join(", ");
+  const open = openPorts({ protocol }, ports);
+  if (!open.has(port)) {
+    const listed = open.size === 0 ? "none" : [...open.keys()].join(", ");
     const what = `the proxy does not listen on port ${port} for ${protocol}`;
     return ["PortUnavailable", `${what}; its ports are fixed when it starts (${listed})`];
   }
@@ -112,6 +118,13 @@ function acceptProblem(
     return ["Invalid", "an HTTPS listener needs tls with mode Terminate"];
   }
   return undefined;
+}
+
+function openPorts(
+  { protocol }: Pick<GatewayListener, "protocol">,
+  { http, https }: ProxyPorts,
+): ReadonlyMap<number, number> {
+  return protocol === "HTTPS" ? https : http;
 }
 
 /** With an earlier listener of the Gateway: that one keeps its port, or its name. */
@@ -182,14 +195,14 @@ function referencesOf(
 
 /** Whether requests for the host at the listener's port come to another one, which names it more closely. */
 export function isOvershadowed(
-  { listener, host }: DecidedListener,
+  { port, host }: DecidedListener,
   effective: string,
   all: readonly DecidedListener[],
 ): boolean {
   return all.some(
     (other) =>
       other.isAccepted &&
-      other.listener.port === listener.port &&
+      other.port === port &&
       other.host !== host &&
       covers(host, other.host) &&
       covers(other.host, effective),
