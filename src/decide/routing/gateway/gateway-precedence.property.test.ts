@@ -61,9 +61,31 @@ const route = fc.record({
   rules: fc.array(fc.array(match, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 2 }),
 });
 
+/** Of routes that differ in nothing but what comes after the path. */
+const alikeMatch = fc.record(
+  {
+    path: fc.constant({ type: "PathPrefix", value: "/p" }),
+    method: fc.constantFrom("GET", "POST"),
+    headers: fc.subarray(["h1", "h2"]).chain((some) => fc.tuple(...some.map(field))),
+    queryParams: fc.subarray(["q1", "q2"]).chain((some) => fc.tuple(...some.map(field))),
+  },
+  { requiredKeys: ["path"] },
+);
+
+const alikeRoute = fc.record({
+  namespace: fc.constantFrom("infra", "apps"),
+  createdAt: fc.integer({ min: 1, max: 3 }),
+  sectionName: fc.constant(undefined),
+  hostnames: fc.constant([]),
+  rules: fc.array(fc.array(alikeMatch, { minLength: 1, maxLength: 3 }), {
+    minLength: 1,
+    maxLength: 3,
+  }),
+});
+
 const request: fc.Arbitrary<Request> = fc.record({
   host: fc.constantFrom("a.x.example", "b.x.example", "c.a.x.example", "y.example", "other"),
-  path: fc.constantFrom(...paths, "/pq", "/p/"),
+  path: fc.constantFrom(...paths, "/p", "/pq", "/p/"),
   port: fc.constantFrom(...ports),
   method: fc.constantFrom("GET", "POST", "PUT"),
   headers: fc.dictionary(fc.constantFrom("h1", "h2"), fc.constantFrom("1", "2")),
@@ -78,7 +100,10 @@ it("gives each request to the backend that the specification gives it to", () =>
         maxLength: 3,
         selector: ({ hostname, port }) => `${hostname} ${port}`,
       }),
-      fc.array(route, { minLength: 1, maxLength: 4 }),
+      fc.oneof(
+        fc.array(route, { minLength: 1, maxLength: 4 }),
+        fc.array(alikeRoute, { minLength: 1, maxLength: 3 }),
+      ),
       fc.array(request, { minLength: 1, maxLength: 12 }),
       (some, written, requests) => {
         const listeners = some.map((one, at): Listener => ({ ...one, name: `l${at}` }));
