@@ -3,11 +3,7 @@
 // to it by the specificity of their host, path, method, headers and query, then by age and name.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import {
-  gateway,
-  gatewayClass,
-  httpRoute,
-} from "../../../../tests/gateway/gateway-objects.ts";
+import { gateway, gatewayClass, httpRoute } from "../../../../tests/gateway/gateway-objects.ts";
 import type { HttpRoute, HttpRouteMatch } from "../../../kube/kinds/http-route.ts";
 import { type AskedRequest, compileHost, findRule } from "../../../outputs/nginx/route-match.ts";
 import { Routing } from "../routing.ts";
@@ -35,7 +31,10 @@ interface Listener {
   readonly port: number;
 }
 
-const listener = fc.record({ hostname: fc.constantFrom(...names), port: fc.constantFrom(...ports) });
+const listener = fc.record({
+  hostname: fc.constantFrom(...names),
+  port: fc.constantFrom(...ports),
+});
 
 const field = (name: string) =>
   fc.record({ name: fc.constant(name), value: fc.constantFrom("1", "2") });
