@@ -39,6 +39,8 @@ export interface Cause {
   readonly hop: Hop | undefined;
   /** Causes that this one brings about: they are shown below it. */
   readonly explains: readonly string[];
+  /** Further ones, if the evidence shows that they follow from this one. */
+  explainsToo?(evidence: Evidence): readonly string[];
   /** The signs that are there; empty when nothing points to the cause. */
   signs(evidence: Evidence): readonly Sign[];
   conclude(evidence: Evidence): Conclusion;

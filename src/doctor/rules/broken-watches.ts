@@ -16,6 +16,8 @@ export const brokenWatches = logCause({
   sign: "watch-failed",
   linesMin: ofOneMin,
   ofOneMin,
+  // One lost connection ends all watches at once, also those of kinds with the same name.
+  isEnough: ({ moments }) => moments >= ofOneMin,
   text: ({ count, spanMs }) => `${count} lists or watches failed within ${durationText(spanMs)}`,
   conclude: (group) => ({
     severity: "warning",

@@ -49,9 +49,19 @@ const slowRequests = logCause({
   conclude: () => conclusion,
 });
 
+const unstored = /did not complete within|etcdserver/;
+
 /** A member that changes its leader again and again waits for its disk or for the others, too. */
 export const etcdSlow: Cause = {
   ...slowRequests,
+
+  /** A heartbeat that the API server could not store in time, as opposed to one that came late. */
+  explainsToo({ signs }) {
+    const failed = signs.get("node-status-failed")?.samples ?? [];
+    const isStored = failed.length > 0 && failed.every(({ detail }) => unstored.test(detail));
+    return isStored && signs.get("pleg-unhealthy") === undefined ? ["late-heartbeats"] : [];
+  },
+
   signs(evidence) {
     const lost = evidence.signs.get("etcd-leader");
     const own = slowRequests.signs(evidence);

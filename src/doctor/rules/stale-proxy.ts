@@ -5,6 +5,7 @@ import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { type HopDelay, hopDelays } from "../evidence/hop-delays.ts";
+import type { ObjectFacts } from "../evidence/objects.ts";
 import type { AddressFailures } from "../evidence/request-log.ts";
 import { placeText } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
@@ -51,15 +52,22 @@ export const staleProxy: Cause = {
 
 /** Failing for long, and neither a listed endpoint nor a pod has the address. */
 function unlistedAddresses({ objects, requests }: Evidence): readonly AddressFailures[] {
-  if (objects.listedAddresses.size === 0) return [];
+  if (objects.listedAddresses.size === 0 || objects.isListCut) return [];
   const ofPods = new Set([...objects.pods.values()].map(({ ip }) => ip));
   return [...requests.failures.values()].filter(
-    ({ address, count, firstMs = 0, lastMs = 0 }) =>
+    ({ address, ports, count, firstMs = 0, lastMs = 0 }) =>
       count >= failuresMin &&
+      areListed(objects, ports) &&
       lastMs - firstMs >= lastingMs &&
       !objects.listedAddresses.has(address) &&
       !ofPods.has(address),
   );
+}
+
+/** Endpoints of another service say nothing about these: one of the ports has to be the same. */
+function areListed({ listedPorts }: ObjectFacts, ports: ReadonlySet<number>): boolean {
+  if (listedPorts.size === 0 || ports.size === 0) return true;
+  return [...ports].some((port) => listedPorts.has(port));
 }
 
 function unlisted(evidence: Evidence): readonly Sign[] {

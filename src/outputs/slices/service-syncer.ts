@@ -18,6 +18,8 @@ import { UndoneWrites } from "./undone-writes.ts";
 export interface ServiceSyncerOptions extends Omit<SyncViewOptions, "onService"> {
   /** For writes; rate-limited, and apart from the watches so that those never wait for it. */
   readonly writeClient: KubeClient;
+  /** With it, a service is taken from the queue only when a write may be made at once. */
+  readonly untilMayWrite?: (signal: AbortSignal) => Promise<void>;
   /** Writes only while it leads; a standby watches, so that it can begin at once. */
   readonly election?: LeaderElectionOf;
   /** Called when the access cluster shows what a business cluster offers; returns at once. */
@@ -64,6 +66,9 @@ export interface SyncedReport {
 /** One service waits for one write after the other; many wait beside each other. */
 const workers = 10;
 
+/** A resync that writes nothing never waits: after so long, events are let in between. */
+const longestTurnMs = 5;
+
 /** As Kubernetes' endpoint controllers; the resync brings a dropped key back. */
 const maxRetries = 15;
 
@@ -86,11 +91,13 @@ export class ServiceSyncer {
   #cancelResync: CancelTimer | undefined;
   #election: ReturnType<LeaderElectionOf> | undefined;
   #isWriting = false;
+  #turnBeganAt: MonotonicMs;
   #lastError: string | undefined;
 
   constructor(options: ServiceSyncerOptions) {
     const { metrics, clock, timers, log } = options;
     this.#options = options;
+    this.#turnBeganAt = clock.monotonicMs();
     this.#queue = new Workqueue({
       clock,
       timers,
@@ -157,10 +164,21 @@ export class ServiceSyncer {
     this.#isWriting = true;
     try {
       const sync = (key: string, stop: AbortSignal) => this.#syncNoting(key, stop);
-      await runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal });
+      const beforeTake = (stop: AbortSignal) => this.#beforeTake(stop);
+      await runWorkers({ queue: this.#queue, workers, sync, beforeTake, maxRetries, log, signal });
     } finally {
       this.#isWriting = false;
     }
+  }
+
+  /** A change that has just happened must not wait behind writes that wait for the limit. */
+  async #beforeTake(signal: AbortSignal): Promise<void> {
+    const { clock, timers, untilMayWrite } = this.#options;
+    if (elapsedMs(this.#turnBeganAt, clock.monotonicMs()) >= longestTurnMs) {
+      await timers.breathe();
+      this.#turnBeganAt = clock.monotonicMs();
+    }
+    await untilMayWrite?.(signal);
   }
 
   async #syncNoting(key: string, signal: AbortSignal): Promise<void> {

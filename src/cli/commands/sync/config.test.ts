@@ -19,7 +19,7 @@ test("a full file has every field, and a short one the defaults", () => {
     sources: [{ name: "shop-1", context: "shop-1" }],
     target: { name: "edge", context: "edge" },
     namespaces: [],
-    writesPerSecond: 50,
+    writesPerSecond: 200,
     probe: true,
   });
   const full = `

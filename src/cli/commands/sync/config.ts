@@ -48,7 +48,7 @@ export interface SyncConfig {
 }
 
 /** Enough to write a rollout of 100 deployments within seconds, without loading the API server. */
-export const defaultWritesPerSecond = 50;
+export const defaultWritesPerSecond = 200;
 
 /** Fails with all problems of the file. */
 export function readSyncConfig(file: string, text: string): SyncConfig {

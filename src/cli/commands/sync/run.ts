@@ -117,16 +117,17 @@ function writing(
   { config, target, targetAccess, policy }: SyncSetup,
   metrics: Registry,
   syncer: () => ServiceSyncer,
-): Pick<ServiceSyncerOptions, "writeClient" | "election"> {
+): Pick<ServiceSyncerOptions, "writeClient" | "untilMayWrite" | "election"> {
   const { clock, timers, log } = environment;
+  const qps = config.writesPerSecond;
+  const bucket = new TokenBucket({ clock, timers, qps, burst: 2 * qps });
   const limited = (client: KubeClient): KubeClient => {
-    const qps = config.writesPerSecond;
-    const bucket = new TokenBucket({ clock, timers, qps, burst: 2 * qps });
     const { server } = targetAccess;
     return new RateLimitedClient({ client, bucket, clock, server, onThrottled: logThrottled(log) });
   };
+  const untilMayWrite = (signal: AbortSignal) => bucket.untilToken(signal);
   const { lease } = config;
-  if (lease === undefined) return { writeClient: limited(target.client) };
+  if (lease === undefined) return { writeClient: limited(target.client), untilMayWrite };
   const userAgent = "lockstep-sync-leader";
   let work: (leading: AbortSignal) => Promise<void> = async () => undefined;
   const election: LeaderElection = new LeaderElection({
@@ -156,6 +157,7 @@ function writing(
   });
   return {
     writeClient: limited(guarded),
+    untilMayWrite,
     election: (next) => {
       work = next;
       return election;
