@@ -1,4 +1,4 @@
-// What a rule asks of a request besides host and path. All of it is data: checked when it is made from
+// The conditions of a rule on a request, besides host and path. All of it is data: checked when it is made from
 // an object, pushed beside the rule, and read by the proxy's Lua (proxy/lua/lockstep/conditions.lua).
 
 export interface RouteConditions {

@@ -139,7 +139,7 @@ export class GatewaySource {
     await this.#looking;
     const watches = this.#watches;
     if (watches === undefined) return;
-    await Promise.all(gatewayResources.map((one) => watches[one]?.stop()));
+    await Promise.all(gatewayResources.map(async (one) => await watches[one]?.stop()));
   }
 
   async #look(): Promise<void> {

@@ -1,5 +1,5 @@
--- What a rule asks of a request besides its host and path: the port it came in by, its method, headers
--- and parameters of its query. Pure: `ask` reads the request. The twin is in
+-- The conditions of a rule on a request besides its host and path: the port it came in by, its method,
+-- headers and parameters of its query. Pure: `ask` reads the request. The twin is in
 -- src/outputs/nginx/route-match.ts.
 local pattern = require("lockstep.pattern")
 

@@ -227,7 +227,7 @@ local path_change = object({ full = path, prefix = path })
 
 local condition = object({ name = token, value = any, pattern = header_pattern }, { "name" })
 
--- What a rule asks of requests besides host and path.
+-- The conditions of a rule on requests, besides host and path.
 _M.when = object({
     ports = list(whole(1, 65535), MOST_ITEMS),
     method = token,

@@ -73,7 +73,7 @@ export function* hostRules(routes: readonly Route[], options: HostRulesOptions):
   );
   const backends = new Map<string, Backend>();
   const rules: PathRule[] = [];
-  // What stands in for rules comes after those of the same path.
+  // A route that stands in for rules comes after those of the same path.
   const isDefault = ([, { standing }]: [string, Route]) => standing === "default";
   const inOrder = [...claims].sort((a, b) => Number(isDefault(a)) - Number(isDefault(b)));
   for (const [claim, route] of inOrder) {

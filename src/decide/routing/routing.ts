@@ -57,7 +57,7 @@ export interface RoutingOptions extends ClassChoice {
   readonly sslRedirect?: boolean;
 }
 
-/** What is asked for: Ingresses, and the routes of each object of another front end. */
+/** Everything that is asked for: Ingresses, and the routes of each object of another front end. */
 export interface AskedRoutes extends Asked {
   readonly others?: readonly IngressRoutes[];
 }

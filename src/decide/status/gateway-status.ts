@@ -44,7 +44,7 @@ const maxMessageLength = 32_768;
 /** Of a route's parents, by the API server; those of other controllers stay. */
 const maxParents = 32;
 
-/** What a status is, or undefined where it already is what it should be. */
+/** The whole status, or undefined where it already is as it should be. */
 export type DesiredStatus = RawRecord | undefined;
 
 export function gatewayClassStatus(

@@ -1,5 +1,5 @@
 // An HTTPRoute of the Gateway API: to which Gateways it is attached, for which hosts, and its rules.
-// What is not understood here keeps its name, so that the rule is refused rather than served without it.
+// Anything not understood here keeps its name, so that the rule is refused rather than served without it.
 import {
   listAt,
   optionalInteger,

@@ -28,7 +28,7 @@ interface CompiledRegex {
   readonly expression: RE2JS;
 }
 
-/** What a rule may ask of a request besides host and path. */
+/** The parts of a request, besides host and path, that rules have conditions on. */
 export interface AskedRequest {
   readonly port: number;
   readonly method: string;

@@ -28,7 +28,7 @@ import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 import type { GatewaySource } from "../../sources/gateway-source.ts";
 
-/** What was decided, and the objects as they are now. */
+/** The decision, and the objects as they are now. */
 export interface DecidedGateways {
   readonly source: Pick<
     GatewaySource,

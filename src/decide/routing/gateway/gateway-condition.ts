@@ -1,4 +1,4 @@
-// What the status of an object of the Gateway API says, before the time of its last change is known.
+// One condition of the status of an object of the Gateway API, without the time of its last change.
 
 export interface GatewayCondition {
   readonly type: string;

@@ -12,7 +12,7 @@ import type { PathChange, RedirectStatus, RoutePolicy } from "../../route-policy
 import { anyHost, hostOf } from "../host-name.ts";
 import { shown } from "../shown-text.ts";
 
-/** What cannot be honoured, as an error that never leaves this file. */
+/** Something cannot be honoured; this error never leaves the file. */
 class Unsupported extends Error {}
 
 /** A header name as the proxy can compare it. */
