@@ -30,7 +30,8 @@ interface CompiledRegex {
 
 /** The parts of a request, besides host and path, that rules have conditions on. */
 export interface AskedRequest {
-  readonly port: number;
+  /** Undefined for any. */
+  readonly port: number | undefined;
   readonly method: string;
   /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -129,7 +130,7 @@ function holds({ ports, method, headers, query }: RouteConditions, asked: AskedR
   const hasHeader = (one: FieldCondition) => fits(one, asked.headers[one.name.toLowerCase()]);
   const hasParameter = (one: FieldCondition) => fits(one, asked.query[one.name]);
   return (
-    ports?.includes(asked.port) !== false &&
+    (asked.port === undefined || ports?.includes(asked.port) !== false) &&
     (method === undefined || method === asked.method) &&
     headers?.every(hasHeader) !== false &&
     query?.every(hasParameter) !== false
