@@ -125,7 +125,7 @@ it("gives each request to the backend that the specification gives it to", () =>
         }
       },
     ),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 

@@ -6,6 +6,7 @@ import type { RoutePolicy } from "../../route-policy.ts";
 import { regexProblem } from "../regex.ts";
 import type { Route, RouteMatch, RouteOrigin } from "../route.ts";
 import { shown } from "../shown-text.ts";
+import { decodedPath } from "./decoded-path.ts";
 import { tableNames } from "./gateway-hosts.ts";
 import { type BackendFacts, type BackendProblem, backendsOfRule } from "./route-backends.ts";
 import { headerName, policyOfRule } from "./route-filters.ts";
@@ -36,7 +37,8 @@ export function httpRouteOrigin({ metadata }: HttpRoute): RouteOrigin {
   return deletionTimestamp === undefined ? origin : { ...origin, isLeaving: true };
 }
 
-const maxPathBytes = 1_024;
+/** As the proxy has it (proxy/lua/lockstep/policy_entry.lua). */
+const maxValueBytes = 4_096;
 
 /** Of one object; to look at one takes up to some milliseconds. */
 const maxRegexes = 64;
@@ -168,9 +170,10 @@ function regexCount({ type, when }: RouteMatch): number {
 /** The match, or what is wrong with it. */
 function matchOf(match: HttpRouteMatch): RouteMatch | string {
   const { pathType, path, method, headers, queryParams } = match;
-  if (!path.startsWith("/")) return `path ${shown(path)} does not begin with a slash`;
-  if (Buffer.byteLength(path) > maxPathBytes) return `path has more than ${maxPathBytes} bytes`;
-  if (/\p{Surrogate}/u.test(path)) return "path is not well-formed text";
+  const decoded = pathType === "RegularExpression" ? path : decodedPath(path);
+  if (decoded === undefined || !decoded.startsWith("/")) {
+    return `${shown(path)} is not a path that begins with a slash`;
+  }
   if (method !== undefined && !/^[A-Z]{1,20}$/.test(method)) return "method is not supported";
   const ofHeaders = conditionsOf(headers, (name) => name.toLowerCase());
   if (typeof ofHeaders === "string") return `headers: ${ofHeaders}`;
@@ -182,9 +185,9 @@ function matchOf(match: HttpRouteMatch): RouteMatch | string {
     ...(ofQuery.length > 0 && { query: ofQuery }),
   };
   const rest = Object.keys(when).length === 0 ? {} : { when };
-  if (pathType === "Exact") return { path, type: "Exact", ...rest };
+  if (pathType === "Exact") return { path: decoded, type: "Exact", ...rest };
   if (pathType === "PathPrefix") {
-    const stripped = path.replace(/\/+$/, "");
+    const stripped = decoded.replace(/\/$/, "");
     return { path: stripped === "" ? "/" : stripped, type: "Prefix", ...rest };
   }
   if (pathType !== "RegularExpression") return `path type ${shown(pathType)} is not supported`;
@@ -202,8 +205,10 @@ function conditionsOf(
     if (!headerName.test(name) && !/^[\w.~!$'*+-]{1,256}$/.test(name)) {
       return `the name ${shown(name)} is not supported`;
     }
-    if (!/^[\x20-\x7e\x80-\uffff]{0,4096}$/.test(value))
+    const isPlain = !/[\p{Cc}\p{Surrogate}]/u.test(value);
+    if (!isPlain || Buffer.byteLength(value) > maxValueBytes) {
       return `the value of ${name} is not supported`;
+    }
     if (found.has(keyOf(name))) continue;
     if (type === "Exact") {
       found.set(keyOf(name), { name, value });

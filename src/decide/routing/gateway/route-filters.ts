@@ -11,6 +11,7 @@ import type {
 import type { PathChange, RedirectStatus, RoutePolicy } from "../../route-policy.ts";
 import { anyHost, hostOf } from "../host-name.ts";
 import { shown } from "../shown-text.ts";
+import { decodedPath } from "./decoded-path.ts";
 
 /** Something cannot be honoured; this error never leaves the file. */
 class Unsupported extends Error {}
@@ -103,6 +104,9 @@ function redirectOf({ scheme, hostname, path, port, status }: HttpRedirect): Rou
   const found = redirectStatuses.find((one) => one === status);
   if (found === undefined)
     throw new Unsupported(`a redirect with status ${status} is not supported`);
+  if (port !== undefined && (port < 1 || port > 65_535)) {
+    throw new Unsupported(`${port} is not a port`);
+  }
   return {
     partRedirect: {
       ...(scheme !== undefined && { scheme }),
@@ -130,11 +134,8 @@ function preciseHost(hostname: string): string {
 }
 
 function pathOf({ type, value }: WrittenPathChange): PathChange {
-  const path = value === "" ? "/" : value;
-  // An element of dots or a query would be another path than the one that is written.
-  const isPlain =
-    /^\/(?![/\\])[\x21-\x7e]*$/.test(path) && !/[?#\\]|\/\.{1,2}(\/|$)|\/\//.test(path);
-  if (!isPlain || path.length > 1_024) throw new Unsupported(`${shown(value)} is not a path`);
+  const path = decodedPath(value === "" ? "/" : value);
+  if (path === undefined) throw new Unsupported(`${shown(value)} is not a path`);
   if (type === "ReplaceFullPath") return { full: path };
   if (type === "ReplacePrefixMatch") return { prefix: path };
   throw new Unsupported(`a path of type ${shown(type)} is not supported`);
