@@ -18,7 +18,7 @@ import {
 import { withoutNginx } from "./proxy-world.ts";
 import { runLua } from "./run-lua.ts";
 
-const routeCount = 300;
+const routeCount = 500;
 
 const nasty = fc.constantFrom(
   "a\r\nX-Evil: 1",
@@ -43,64 +43,76 @@ const nasty = fc.constantFrom(
   "a".repeat(5_000),
 );
 
-const text = fc.oneof(
-  nasty,
-  fc.string(),
-  fc.string({ unit: "binary" }),
-  fc.constantFrom("/", "x", "/p"),
+/** Mostly what is valid there: a rule with one bad field is refused as a whole. */
+const or = (...valid: readonly string[]) =>
+  fc.oneof(
+    { weight: 12, arbitrary: fc.constantFrom(...valid) },
+    { weight: 1, arbitrary: nasty },
+    { weight: 1, arbitrary: fc.string({ unit: "binary" }) },
+  );
+
+const path = or("/", "/p", "/p/q/", "/%41", "/(a|b)+").chain((one) =>
+  fc.constantFrom(one, one.startsWith("/") ? one : `/${one}`),
 );
-const slashed = text.map((one) => `/${one}`);
-const anyPath = fc.oneof(text, slashed);
-const value = fc.record({ name: text, value: text });
+const header = fc.oneof(
+  { weight: 5, arbitrary: or("X-A", "x-b", "Accept") },
+  { weight: 1, arbitrary: fc.constantFrom("Host", "content-length", "X\r\nEvil", "X Y") },
+);
+const headerValue = fc.oneof(
+  { weight: 5, arbitrary: or("1", "text") },
+  { weight: 1, arbitrary: fc.constantFrom("1\r\nX-Evil: 1", "1\0", "a".repeat(5_000)) },
+);
+const value = fc.record({ name: header, value: headerValue });
 const typed = fc.record({
-  name: text,
-  value: text,
-  type: fc.constantFrom("Exact", "RegularExpression", "Other"),
+  name: header,
+  value: or("1", "a+"),
+  type: fc.constantFrom("Exact", "RegularExpression"),
 });
+const few = { maxLength: 1 };
 const changes = fc.record(
-  { set: fc.array(value), add: fc.array(value), remove: fc.array(text) },
+  { set: fc.array(value, few), add: fc.array(value, few), remove: fc.array(header, few) },
   { requiredKeys: [] },
 );
 const pathChange = fc.oneof(
-  anyPath.map((one) => ({ type: "ReplaceFullPath", replaceFullPath: one })),
-  anyPath.map((one) => ({ type: "ReplacePrefixMatch", replacePrefixMatch: one })),
+  path.map((one) => ({ type: "ReplaceFullPath", replaceFullPath: one })),
+  path.map((one) => ({ type: "ReplacePrefixMatch", replacePrefixMatch: one })),
+);
+const host = or("a.example", "b.example");
+const redirect = fc.record(
+  { scheme: or("https"), hostname: host, path: pathChange, port: fc.constantFrom(0, 80, 99_999) },
+  { requiredKeys: [] },
 );
 const filter = fc.oneof(
   changes.map((one) => ({ type: "RequestHeaderModifier", requestHeaderModifier: one })),
   changes.map((one) => ({ type: "ResponseHeaderModifier", responseHeaderModifier: one })),
+  redirect.map((one) => ({ type: "RequestRedirect", requestRedirect: one })),
   fc
-    .record(
-      { scheme: text, hostname: text, path: pathChange, port: fc.integer() },
-      { requiredKeys: [] },
-    )
-    .map((one) => ({ type: "RequestRedirect", requestRedirect: one })),
-  fc
-    .record({ hostname: text, path: pathChange }, { requiredKeys: [] })
+    .record({ hostname: host, path: pathChange }, { requiredKeys: [] })
     .map((one) => ({ type: "URLRewrite", urlRewrite: one })),
-  text.map((type) => ({ type })),
 );
+const match = fc.record(
+  {
+    path: fc.record({
+      type: fc.constantFrom("Exact", "PathPrefix", "RegularExpression"),
+      value: path,
+    }),
+    method: or("GET"),
+    headers: fc.array(typed, few),
+    queryParams: fc.array(typed, few),
+  },
+  { requiredKeys: ["path"] },
+);
+const backend = fc.record({
+  name: or("web"),
+  namespace: or("x", "infra"),
+  port: fc.constantFrom(80, 0, 70_000),
+  weight: fc.nat({ max: 10 }),
+});
 const rule = fc.record({
-  matches: fc.array(
-    fc.record(
-      {
-        path: fc.record({
-          type: fc.constantFrom("Exact", "PathPrefix", "RegularExpression", "Other"),
-          value: anyPath,
-        }),
-        method: text,
-        headers: fc.array(typed, { maxLength: 2 }),
-        queryParams: fc.array(typed, { maxLength: 2 }),
-      },
-      { requiredKeys: ["path"] },
-    ),
-    { maxLength: 3 },
-  ),
-  filters: fc.array(filter, { maxLength: 2 }),
-  backendRefs: fc.array(
-    fc.record({ name: text, namespace: text, port: fc.integer(), weight: fc.nat() }),
-    { maxLength: 3 },
-  ),
-  timeouts: fc.record({ request: text, backendRequest: fc.constantFrom("1s", "99999h") }),
+  matches: fc.array(match, { maxLength: 3 }),
+  filters: fc.array(filter, few),
+  backendRefs: fc.array(backend, { maxLength: 3 }),
+  timeouts: fc.record({ request: or("1s", "99999h"), backendRequest: or("500ms") }),
 });
 
 const program = `
@@ -143,7 +155,12 @@ it.skipIf(withoutNginx !== false)(
       ),
     );
     const cases = routes.map(pushed);
-    expect(cases.some(({ rules }) => rules.length > 0)).toBe(true);
+    const policies = cases.flatMap((one) => Object.values(one.policies));
+    // Enough of them are served that the proxy has something to judge.
+    const fields = new Set(policies.flatMap((one) => Object.keys(one ?? {})));
+    for (const field of ["requestHeaders", "responseHeaders", "partRedirect", "pathRewrite"]) {
+      expect(fields).toContain(field);
+    }
     const answer = runLua(JSON.stringify(cases), program);
     expect(answer).toEqual({ count: routeCount, problems: null });
   },
@@ -151,7 +168,7 @@ it.skipIf(withoutNginx !== false)(
 
 function pushed(route: HttpRoute): {
   readonly rules: readonly object[];
-  readonly policies: object;
+  readonly policies: Readonly<Record<string, object>>;
 } {
   const edge = gateway({ name: "edge" }, [{ name: "http", port: 80, protocol: "HTTP" }]);
   const anything = {

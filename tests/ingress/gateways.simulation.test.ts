@@ -95,7 +95,7 @@ test("nothing is decided before the routes of Gateways are known", () =>
     },
   ));
 
-test("a cluster that lets nobody ask what it has is served as one without Gateways", () =>
+test("a cluster that refuses to say what kinds it has is served as one without Gateways", () =>
   inIngressWorld(
     async ({ loop, active }) => {
       expect(loop.isReady).toBe(true);
