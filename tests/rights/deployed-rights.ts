@@ -17,7 +17,7 @@ export interface Right {
   readonly verb: string;
 }
 
-export const businessFiles = ["business-cluster"];
+export const businessFiles = ["business-cluster", "export-status"];
 export const accessFiles = ["access-cluster-ingress", "access-cluster-sync"];
 export const observerFiles = ["observer"];
 

@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
 import {
+  exportService,
+  installExports,
+  installImports,
+  multiclusterPath,
+} from "../../../../tests/syncing/multicluster-definitions.ts";
+import {
   clusters,
   inSyncWorld,
   type SyncWorld,
@@ -29,10 +35,15 @@ statusPort: 9411
 const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/shop/leases";
 
 /** Starts the program on a machine; `stop` ends it and returns its output. */
-async function start(world: SyncWorld, host: string, args: readonly string[] = []) {
+async function start(
+  world: SyncWorld,
+  host: string,
+  args: readonly string[] = [],
+  file: string = settings,
+) {
   const environment = world.simulation.host(host);
   await environment.files.write("/kubeconfig", kubeconfig);
-  await environment.files.write("/sync.yaml", settings);
+  await environment.files.write("/sync.yaml", file);
   const terminal = new RecordedTerminal();
   const abort = new AbortController();
   const context = { environment, terminal, stop: abort.signal };
@@ -45,6 +56,26 @@ async function start(world: SyncWorld, host: string, args: readonly string[] = [
       await done;
     },
   };
+}
+
+async function metrics(world: SyncWorld, host: string): Promise<readonly string[]> {
+  const { network } = world.simulation.host(host);
+  const { body } = await network.request({ method: "GET", url: "http://127.0.0.1:9411/metrics" });
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8").split("\n");
+}
+
+async function gauges(world: SyncWorld, host: string): Promise<readonly string[]> {
+  const lines = await metrics(world, host);
+  return lines.filter((line) => /^lockstep_sync_(writing|target_fresh)\{/.test(line));
+}
+
+/** How old the knowledge of that source is. */
+async function ageSeconds(world: SyncWorld, source: string): Promise<number> {
+  const start = `lockstep_sync_source_age_seconds{source="${source}"} `;
+  const line = (await metrics(world, "one")).find((one) => one.startsWith(start)) ?? "";
+  return Number(line.slice(start.length).replace("+Inf", "Infinity"));
 }
 
 async function addressesOf(world: SyncWorld) {
@@ -67,6 +98,14 @@ test("one of two writes, the other takes over with only the differences, and a L
       (await (await start(world, host, ["status"])).done()).out;
     expect(await status("one")).toContain("edge: up to date, writing");
     expect(await status("two")).toContain("edge: up to date, standby");
+    expect(await gauges(world, "one")).toEqual([
+      'lockstep_sync_writing{target="edge"} 1',
+      'lockstep_sync_target_fresh{target="edge"} 1',
+    ]);
+    expect(await gauges(world, "two")).toEqual([
+      'lockstep_sync_writing{target="edge"} 0',
+      'lockstep_sync_target_fresh{target="edge"} 1',
+    ]);
     const versions = async () =>
       (await world.slices()).map(({ metadata }) => metadata.resourceVersion);
     const before = await versions();
@@ -94,11 +133,13 @@ test("a silent cluster is dropped or kept as its policy says, also after a resta
     await world.simulation.sleep(120_000);
     const dropped = { "web-lab-1-0": ["10.1.0.1"], "web-lab-2-0": [] };
     expect(await addressesOf(world)).toEqual(dropped);
+    expect(await ageSeconds(world, "lab-2")).toBeGreaterThan(160);
     const blind = await (await start(world, "one", ["status"])).done();
     expect(blind.code).toBe(1);
     expect(blind.out).toContain("lab-2: unreachable");
     world.simulation.network.heal("one", "lab-2");
     await world.simulation.sleep(60_000);
+    expect(await ageSeconds(world, "lab-2")).toBeLessThan(30);
     expect(await addressesOf(world)).toEqual({ ...dropped, "web-lab-2-0": ["10.2.0.1"] });
     await first.stop();
     world.simulation.network.partition("one", "lab-2");
@@ -140,4 +181,40 @@ test("prune shows all copies of the sources, removes them with --yes, and leaves
     });
     await world.call("edge", "GET", `${servicesPath}/local`);
     await world.call("edge", "GET", `${slicesPath}/local-x1`);
+  }));
+
+test("clusters import from each other by a file each; the statuses follow, and prune removes all", () =>
+  inSyncWorld(async (world) => {
+    const both = ["lab-1", "lab-2"] as const;
+    for (const cluster of both) {
+      await installExports(world, cluster);
+      await installImports(world, cluster);
+      await world.publish(cluster, "web", ["10.1.0.1"]);
+    }
+    await world.simulation.sleep(5_000);
+    await exportService(world, "lab-1", "web");
+    const fileOf = (target: string) =>
+      `sources: [lab-1, lab-2]\ntarget: ${target}\nexports: true\nimports: derived\nlease: shop/sync\n`;
+    const plan = await (await start(world, "plan", ["--dry-run"], fileOf("lab-1"))).done();
+    expect(plan.out).toContain("create Service shop/web-clusterset");
+    const running = [];
+    for (const cluster of both) running.push(await start(world, cluster, [], fileOf(cluster)));
+    await world.simulation.sleep(10_000);
+    const imports = async (cluster: (typeof both)[number]) =>
+      await world.call(cluster, "GET", `${multiclusterPath}/serviceimports`);
+    for (const cluster of both) {
+      expect(await imports(cluster)).toMatchObject({ items: [{ metadata: { name: "web" } }] });
+    }
+    const exported = await world.call("lab-1", "GET", `${multiclusterPath}/serviceexports/web`);
+    expect(exported).toMatchObject({
+      status: { conditions: [{ type: "Valid" }, { type: "Ready" }, { type: "Conflict" }] },
+    });
+    for (const one of running) await one.stop();
+    for (const cluster of both) {
+      const pruned = await start(world, "prune", ["prune", "--yes"], fileOf(cluster));
+      expect((await pruned.done()).errors).toContain("3 objects removed");
+      expect(await imports(cluster)).toMatchObject({ items: [] });
+    }
+    const services = await world.call("lab-2", "GET", servicesPath);
+    expect(services).toMatchObject({ items: [{ metadata: { name: "web" } }] });
   }));
