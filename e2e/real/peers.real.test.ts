@@ -49,6 +49,8 @@ afterAll(() => {
     "| --- | --- | --- | --- |",
     ...rows,
     "",
+    `Measured ${new Date().toISOString().slice(0, 10)}.`,
+    "",
   ].join("\n");
   const document = withPart(readFileSync(documentPath, "utf8"), "real assist", table);
   if (document === undefined) throw new Error(`${documentPath} has no part for the table`);
