@@ -24,6 +24,7 @@ const documentPath = "docs/assist.md";
 const requestsPerSecond = 60;
 
 const businessClusters = 2;
+const podsInEach = 2;
 
 /** More than are under way while a proxy learns of a change. */
 const calmRequests = 100;
@@ -125,7 +126,7 @@ describe.each(peerNames)("%s", (peer) => {
         for (const [index, { access }] of lab.clusters.slice(0, businessClusters).entries()) {
           const contexts = lab.contexts.slice(index, index + 1);
           const host = { access, contexts, stop: async () => undefined };
-          worlds.push(await ShopsWorld.startIn(host, { shops: 1, replicas: 2 }));
+          worlds.push(await ShopsWorld.startIn(host, { shops: 1, replicas: podsInEach }));
         }
         const [world] = worlds;
         const [access] = lab.clusters.slice(businessClusters).map((cluster) => cluster.access);
@@ -140,7 +141,7 @@ describe.each(peerNames)("%s", (peer) => {
         const edge = { environment, access, context, folder, atStop };
         await world.until(
           "all pods are copied",
-          async () => (await listedIn(edge, service)).size === 4,
+          async () => (await listedIn(edge, service)).size === businessClusters * podsInEach,
         );
         await createIngress(edge, service);
         const replica = await startPeer(peer, edge);
