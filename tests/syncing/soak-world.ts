@@ -4,6 +4,7 @@
 import { expect } from "vitest";
 import { randomInt } from "../../src/environment/random.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../../src/kube/kinds/fields.ts";
+import { SoakRules } from "./soak-rules.ts";
 import { type RunningSyncer, type SyncWorld, servicesPath, slicesPath } from "./sync-world.ts";
 
 const podsPath = "/api/v1/namespaces/shop/pods";
@@ -15,6 +16,7 @@ export const soakServices = ["web", "api", "pay"] as const;
 type Shown = Readonly<Record<string, string>>;
 
 export class SoakWorld {
+  readonly rules: SoakRules;
   readonly #world: SyncWorld;
   #pods = 0;
   /** Objects of others in the access cluster, with their versions. */
@@ -22,6 +24,7 @@ export class SoakWorld {
 
   constructor(world: SyncWorld) {
     this.#world = world;
+    this.rules = new SoakRules(world);
   }
 
   async prepare(): Promise<void> {
@@ -37,11 +40,13 @@ export class SoakWorld {
       ports: [],
       endpoints: [],
     });
+    await this.rules.prepare();
     this.#foreign = await this.#foreignVersions();
   }
 
   async step(): Promise<void> {
     const cluster = this.#pick(business);
+    if (randomInt(this.#random, 4) === 0) return await this.rules.step();
     switch (randomInt(this.#random, 10)) {
       case 0:
       case 1:
@@ -147,19 +152,43 @@ export class SoakWorld {
     return { expected: [...expected].sort(), shown: shown.sort() };
   }
 
+  /** No service wants to be synced any more. */
+  async unexportAll(): Promise<void> {
+    const labels = { "lockstep.dev/sync": "false" };
+    for (const cluster of business) {
+      for (const raw of await this.#list(cluster, servicesPath)) {
+        const path = `${servicesPath}/${nameOf(raw)}`;
+        await this.#world.call(cluster, "PATCH", path, { metadata: { labels } });
+      }
+    }
+  }
+
+  /** Names of copies in the access cluster. */
+  async own(): Promise<readonly string[]> {
+    return (await this.#objects()).filter(isOwn).map(nameOf);
+  }
+
   async expectForeignUntouched(): Promise<void> {
     expect(await this.#foreignVersions()).toEqual(this.#foreign);
   }
 
   async #foreignVersions(): Promise<Shown> {
-    const objects = [
+    const foreign = (await this.#objects()).filter((raw) => !isOwn(raw));
+    return Object.fromEntries(
+      foreign.map((raw) => {
+        const { uid, resourceVersion } = recordAt(raw, "metadata");
+        return [`${nameOf(raw)} ${uid}`, String(resourceVersion)];
+      }),
+    );
+  }
+
+  /** Of the access cluster. */
+  async #objects(): Promise<readonly RawRecord[]> {
+    return [
       ...(await this.#list("edge", servicesPath)),
       ...(await this.#list("edge", slicesPath)),
+      ...(await this.rules.all()),
     ];
-    const foreign = objects.filter((raw) => !JSON.stringify(raw).includes('"lockstep.dev"'));
-    return Object.fromEntries(
-      foreign.map((raw) => [nameOf(raw), String(recordAt(raw, "metadata")["resourceVersion"])]),
-    );
   }
 
   async #deletePod(cluster: Business, graceSeconds: number): Promise<void> {
@@ -272,6 +301,10 @@ export function beginFault(world: SyncWorld): () => void {
 export async function counted(syncer: RunningSyncer, metric: string): Promise<number> {
   const found = await syncer.registry.getSingleMetric(metric)?.get();
   return found?.values.reduce((total, { value }) => total + value, 0) ?? 0;
+}
+
+function isOwn(raw: RawRecord): boolean {
+  return JSON.stringify(raw).includes('"lockstep.dev"');
 }
 
 function nameOf(raw: RawRecord): string {

@@ -3,7 +3,13 @@
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { ObjectMeta } from "../../kube/kinds/kind.ts";
 
-export type SyncedKind = "Namespace" | "Service" | "EndpointSlice" | "Endpoints";
+export type SyncedKind =
+  | "Namespace"
+  | "Service"
+  | "EndpointSlice"
+  | "Endpoints"
+  | "Ingress"
+  | "Secret";
 
 export type SyncWrite = Place &
   (
@@ -31,6 +37,15 @@ export function deletion(
   summary: string,
 ): SyncWrite {
   return { type: "delete", kind, namespace, name, uid, resourceVersion, summary };
+}
+
+/** Without the values of a Secret, to be printed. */
+export function shownWrite(write: SyncWrite): SyncWrite {
+  if (write.kind !== "Secret" || write.type === "delete") return write;
+  const hidden = { data: "hidden" };
+  return write.type === "create"
+    ? { ...write, object: { ...write.object, ...hidden } }
+    : { ...write, patch: { ...write.patch, ...hidden } };
 }
 
 /** `update EndpointSlice shop/web-lab-1-0: 1 endpoint of lab-1 leaves` */

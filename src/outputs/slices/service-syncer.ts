@@ -1,6 +1,7 @@
 // Keeps an access cluster in step with business clusters: one key per service in a queue, changes that
 // just happened ahead of going over everything again, and only those writes that the plan names.
 import { Registry } from "prom-client";
+import type { RuleSettings } from "../../decide/syncing/rules/rule-settings.ts";
 import { endpointChanges, type ServiceOffer } from "../../decide/syncing/service-offer.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
@@ -9,13 +10,17 @@ import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { LeaderElection } from "../../kube/leader/leader-election.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
+import { RuleSyncer, type RulesReport } from "../rules/rule-syncer.ts";
 import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SourceReport } from "./sync-source.ts";
 import { SyncView, type SyncViewOptions } from "./sync-view.ts";
 import { SyncConflictError, SyncWriter } from "./sync-writer.ts";
 import { UndoneWrites } from "./undone-writes.ts";
 
-export interface ServiceSyncerOptions extends Omit<SyncViewOptions, "onService"> {
+export interface ServiceSyncerOptions
+  extends Omit<SyncViewOptions, "onService" | "onServiceObject"> {
+  /** With it, the Ingresses of synced services are delivered too. */
+  readonly rules?: RuleSettings;
   /** For writes; rate-limited, and apart from the watches so that those never wait for it. */
   readonly writeClient: KubeClient;
   /** Writes only while it leads; a standby watches, so that it can begin at once. */
@@ -46,6 +51,8 @@ export interface SyncerReport {
   readonly pending: number;
   readonly blocked: number;
   readonly lastError: string | null;
+  /** Null when no Ingresses are delivered. */
+  readonly rules: RulesReport | null;
 }
 
 export interface SyncedReport {
@@ -83,6 +90,7 @@ export class ServiceSyncer {
   /** By service with unfinished writes, the slices before the first of them. */
   readonly #unfinished = new Map<string, readonly EndpointSlice[]>();
   readonly #undone = new UndoneWrites();
+  readonly #rules: RuleSyncer | undefined;
   #cancelResync: CancelTimer | undefined;
   #election: ReturnType<LeaderElectionOf> | undefined;
   #isWriting = false;
@@ -101,7 +109,15 @@ export class ServiceSyncer {
     this.view = new SyncView({
       ...options,
       onService: (key, lane) => this.#queue.add(key, lane),
+      onServiceObject: (namespace) => this.#rules?.view.serviceChanged(namespace),
     });
+    this.#rules =
+      options.rules &&
+      new RuleSyncer({
+        ...options,
+        settings: options.rules,
+        obstacle: (namespace, service) => this.view.target.obstacle(namespace, service),
+      });
     this.#writer = new SyncWriter({
       client: options.writeClient,
       target: this.view.target,
@@ -117,6 +133,7 @@ export class ServiceSyncer {
     try {
       await this.view.start(signal);
       onKnown?.(this.view);
+      this.#rules?.start();
       this.#scheduleResync();
       if (election === undefined) {
         await this.#work(signal);
@@ -133,7 +150,7 @@ export class ServiceSyncer {
     } finally {
       this.#cancelResync?.();
       this.#queue.shutDown();
-      await this.view.stop();
+      await Promise.all([this.view.stop(), this.#rules?.stop()]);
     }
   }
 
@@ -149,6 +166,7 @@ export class ServiceSyncer {
       pending: this.#queue.length,
       blocked: this.#blocked.size,
       lastError: this.#lastError ?? null,
+      rules: this.#rules?.report() ?? null,
     };
   }
 
@@ -157,7 +175,10 @@ export class ServiceSyncer {
     this.#isWriting = true;
     try {
       const sync = (key: string, stop: AbortSignal) => this.#syncNoting(key, stop);
-      await runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal });
+      await Promise.all([
+        runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal }),
+        this.#rules?.work(signal),
+      ]);
     } finally {
       this.#isWriting = false;
     }
@@ -280,6 +301,7 @@ export class ServiceSyncer {
   #scheduleResync(): void {
     this.#cancelResync = this.#options.timers.after(resyncEveryMs, () => {
       this.view.lookAgain();
+      this.#rules?.view.lookAgain();
       this.#scheduleResync();
     });
   }

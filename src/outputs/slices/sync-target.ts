@@ -23,6 +23,8 @@ export interface SyncTargetOptions
   readonly names: CopyNames;
   /** Something of the copy of this service changed, and it is Lockstep's own or stands in its way. */
   readonly onService: (key: string, isOwn: boolean) => void;
+  /** The Service of a copy, or one in its place, came, changed or went. */
+  readonly onServiceObject?: (namespace: string) => void;
   /** A namespace came, changed or went. */
   readonly onNamespace: (name: string) => void;
   readonly metrics?: Registry;
@@ -59,7 +61,10 @@ export class SyncTarget {
       ...options,
       kind: serviceKind,
       groupOf: ({ metadata }) => objectKey(metadata),
-      onChange: (service) => changed(objectKey(service.metadata), isOwned(names, service)),
+      onChange: (service) => {
+        changed(objectKey(service.metadata), isOwned(names, service));
+        options.onServiceObject?.(service.metadata.namespace);
+      },
     });
     this.#slices = new TargetCollection({
       ...options,
@@ -93,6 +98,15 @@ export class SyncTarget {
         this.#slices.isShown(namespace, name) ||
         slices.some((slice) => slice.metadata.name === name),
     };
+  }
+
+  /** Why there is no copy of the service, in words; undefined when there is. */
+  obstacle(namespace: string, name: string): string | undefined {
+    const place = `${namespace}/${this.#options.names.targetName(name)}`;
+    const [service] = this.#services.group(place);
+    if (service === undefined) return `the Service ${place} is not synced`;
+    if (isOwned(this.#options.names, service)) return undefined;
+    return `the Service ${place} of ${this.cluster} was not created by Lockstep`;
   }
 
   holdsOwn(key: string): boolean {

@@ -34,6 +34,8 @@ export interface SyncViewOptions extends Pick<Environment, "clock" | "timers" | 
   readonly network?: Environment["network"];
   /** Called synchronously: this service has to be looked at, now or when there is time. */
   readonly onService: (key: string, lane: Lane) => void;
+  /** Called synchronously: whether a service of the namespace has a copy may have changed. */
+  readonly onServiceObject?: (namespace: string) => void;
   readonly metrics?: Registry;
 }
 

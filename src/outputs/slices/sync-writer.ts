@@ -1,7 +1,7 @@
 // Applies one write. The API server's answer is stored at once: the object as it is now, or, after
 // a conflict, the object as another writer left it.
 import { Registry } from "prom-client";
-import type { SyncWrite } from "../../decide/syncing/sync-write.ts";
+import type { SyncedKind, SyncWrite } from "../../decide/syncing/sync-write.ts";
 import type { Log } from "../../environment/log.ts";
 import {
   type KubeClient,
@@ -11,15 +11,27 @@ import {
 } from "../../kube/client/client.ts";
 import { endpointSliceKind } from "../../kube/kinds/endpoint-slice.ts";
 import { endpointsKind } from "../../kube/kinds/endpoints.ts";
+import { ingressKind } from "../../kube/kinds/ingress.ts";
 import { collectionPath, objectPath } from "../../kube/kinds/kind.ts";
 import { namespaceKind } from "../../kube/kinds/namespace.ts";
+import { secretKind } from "../../kube/kinds/secret.ts";
 import { serviceKind } from "../../kube/kinds/service.ts";
 import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
-import type { SyncTarget } from "./sync-target.ts";
+
+/** Takes note of answers, so that the next plan knows them before the watch shows them. */
+export interface WrittenCollection {
+  /** Returns the object's version. */
+  note(raw: unknown): string;
+  noteGone(namespace: string, name: string): void;
+}
 
 export interface SyncWriterOptions {
   readonly client: KubeClient;
-  readonly target: Pick<SyncTarget, "cluster" | "collections">;
+  readonly target: {
+    readonly cluster: string;
+    /** Without one for a kind that is only deleted, by its name. */
+    readonly collections: Partial<Readonly<Record<SyncedKind, WrittenCollection>>>;
+  };
   readonly log: Log;
   readonly metrics?: Registry;
 }
@@ -45,7 +57,7 @@ export class SyncWriter {
   /** Rejects with a `SyncConflictError` when a new plan may succeed at once. */
   async apply(write: SyncWrite, signal: AbortSignal): Promise<void> {
     const { client, target } = this.#options;
-    const collection = write.kind === "Endpoints" ? undefined : target.collections[write.kind];
+    const collection = target.collections[write.kind];
     const limits = { deadlineMs: requestDeadlineMs, signal };
     const labels = { target: target.cluster, kind: write.kind };
     try {
@@ -76,10 +88,9 @@ export class SyncWriter {
     limits: Pick<KubeRequest, "deadlineMs" | "signal">,
   ): Promise<void> {
     const { client, target } = this.#options;
-    // No one watches Endpoints, so there is nothing to correct.
-    if (write.kind === "Endpoints") return;
     const collection = target.collections[write.kind];
-    const path = objectPath(collection.kind, write);
+    if (collection === undefined) return;
+    const path = objectPath(kinds[write.kind], write);
     try {
       const answer = await client.request({ verb: "get", method: "GET", path, ...limits });
       collection.note(parseJson(answer));
@@ -100,6 +111,8 @@ const kinds = {
   Service: serviceKind,
   EndpointSlice: endpointSliceKind,
   Endpoints: endpointsKind,
+  Ingress: ingressKind,
+  Secret: secretKind,
 } as const;
 
 export function writeRequest(write: SyncWrite): KubeRequest {

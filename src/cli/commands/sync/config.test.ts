@@ -39,6 +39,12 @@ unreachableAfter: 90s
 writesPerSecond: 20
 lease: lockstep/sync
 statusPort: 9411
+ingresses:
+  classes: { nginx: edge, "": edge }
+  hosts:
+    - { from: "*.a.example", to: "*.example" }
+  annotations: [haproxy.org/]
+  tlsSecrets: [shop/web-tls, pay/*]
 `;
   expect(readSyncConfig("sync.yaml", full)).toEqual({
     kubeconfig: "kube.yaml",
@@ -58,6 +64,15 @@ statusPort: 9411
     lease: { namespace: "lockstep", name: "sync" },
     statusHost: "127.0.0.1",
     statusPort: 9411,
+    ingresses: {
+      classes: { nginx: "edge", "": "edge" },
+      hosts: [{ from: "*.a.example", to: "*.example" }],
+      annotations: ["haproxy.org/"],
+      tlsSecrets: [
+        { namespace: "shop", name: "web-tls" },
+        { namespace: "pay", name: "*" },
+      ],
+    },
   });
 });
 
@@ -91,6 +106,21 @@ test.each([
   ["no target", "sources: [a]\n", "target is missing: the access cluster."],
   ["a name twice", "sources: [a, edge]\ntarget: edge\n", "the name edge is given to two clusters."],
   ["a source to forget", `${clusters}forget: [shop-1]\n`, "shop-1 is in sources and in forget"],
+  [
+    "Ingresses of no class",
+    `${clusters}ingresses: { hosts: [] }\n`,
+    "sync.yaml:3:12: ingresses: classes is missing, such as { nginx: nginx }.",
+  ],
+  [
+    "half a wildcard",
+    `${clusters}ingresses: { classes: {}, hosts: [{ from: "*.a", to: b }] }\n`,
+    "hosts: it must have from and to, two host names, or two of *. and a domain.",
+  ],
+  [
+    "secrets of all namespaces",
+    `${clusters}ingresses: { classes: {}, tlsSecrets: ["*/*"] }\n`,
+    'tlsSecrets cannot be "*/*". It must be namespace/name, or namespace/* for all of it.',
+  ],
   ["no fields", "- a\n", "the file must contain fields: kubeconfig, sources, target"],
   ["no YAML", "sources: [\n", "the config file is invalid:"],
 ])("a file with %s is refused", (_, text, problem) => {
