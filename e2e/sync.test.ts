@@ -46,7 +46,10 @@ it.skipIf(withoutNginx)(
       one.atStop(() => observer.stop());
       const sync = await startSync(one);
       one.atStop(() => sync.stop());
-      const inStep = () => isInStep([one, two], edge);
+      const inStep = () => {
+        sync.check();
+        return isInStep([one, two], edge);
+      };
       await one.until("the first copies are there", inStep);
       observer.start();
       await observer.waitForSync(AbortSignal.timeout(60_000));
@@ -92,10 +95,12 @@ it.skipIf(withoutNginx)(
         const { items } = Object(await edge.call("GET", ingresses));
         return items.length === 0 && (await addressesIn(edge)).size === 0;
       });
-      await one.until("no ingress knows the hosts", async () => {
-        const answers = await Promise.all(proxies.map((proxy) => ask(one, proxy)));
-        return answers.every(({ status }) => status === 404);
-      });
+      const statuses = async () =>
+        (await Promise.all(proxies.map((proxy) => ask(one, proxy)))).map(({ status }) => status);
+      await one.until("no ingress has a route of the hosts", async () =>
+        (await statuses()).every((status) => status === 404),
+      );
+      expect(await statuses()).toEqual([404, 404]);
     } finally {
       await stop();
     }
@@ -198,15 +203,28 @@ async function createOwnIngress(one: Admin): Promise<void> {
   await one.call("POST", ingresses, { metadata: { name: "own" }, spec });
 }
 
+interface Sync {
+  check(): void;
+  stop(): Promise<void>;
+}
+
 /** As a user starts it. */
-async function startSync({ world }: Admin): Promise<{ stop(): Promise<void> }> {
+async function startSync({ world }: Admin): Promise<Sync> {
   const file = `${world.folder}/sync.yaml`;
   await world.environment.files.write(file, config);
   const clusters = ["--config", file, "--kubeconfig", await world.kubeconfigFile()];
   const child = spawn(process.execPath, ["bin/lockstep.mjs", "sync", ...clusters], {
-    stdio: "ignore",
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    said += chunk.toString("utf8");
   });
   return {
+    /** Fails when it has ended, which no wait would mend. */
+    check: () => {
+      if (child.exitCode !== null) throw new Error(`sync ended: ${said}`);
+    },
     stop: async () => {
       if (child.exitCode !== null) return;
       const exited = once(child, "exit");

@@ -3,11 +3,13 @@
 // nothing but the objects themselves.
 import { expect } from "vitest";
 import { randomInt } from "../../src/environment/random.ts";
+import { endpointsKind } from "../../src/kube/kinds/endpoints.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../../src/kube/kinds/fields.ts";
 import { SoakRules } from "./soak-rules.ts";
 import { type RunningSyncer, type SyncWorld, servicesPath, slicesPath } from "./sync-world.ts";
 
 const podsPath = "/api/v1/namespaces/shop/pods";
+const endpointsPath = "/api/v1/namespaces/shop/endpoints";
 const business = ["lab-1", "lab-2"] as const;
 type Business = (typeof business)[number];
 export const soakServices = ["web", "api", "pay"] as const;
@@ -39,6 +41,10 @@ export class SoakWorld {
       addressType: "IPv4",
       ports: [],
       endpoints: [],
+    });
+    await this.#world.call("edge", "POST", endpointsPath, {
+      metadata: { name: "local" },
+      subsets: [{ addresses: [{ ip: "10.9.0.1" }], ports: [{ port: 80 }] }],
     });
     await this.rules.prepare();
     this.#foreign = await this.#foreignVersions();
@@ -83,9 +89,13 @@ export class SoakWorld {
 
   async isReadyInTarget(address: string): Promise<boolean> {
     const slices = await this.#world.slices();
-    return slices.some(({ endpoints }) =>
-      endpoints.some((one) => one.addresses[0] === address && one.ready === true),
+    const inSlices = slices.flatMap(({ endpoints }) =>
+      endpoints.flatMap((one) => (one.ready === true ? one.addresses : [])),
     );
+    const inEndpoints = Object.values(await this.shownEndpoints()).flatMap((text) =>
+      text.split(", ").map((one) => one.split(":")[0] ?? ""),
+    );
+    return [...inSlices, ...inEndpoints].includes(address);
   }
 
   async addPod(cluster: Business): Promise<void> {
@@ -144,6 +154,30 @@ export class SoakWorld {
     );
   }
 
+  /** By service, the ready endpoints of all clusters, as Endpoints have to list them. */
+  async expectedEndpoints(): Promise<Shown> {
+    const lines = new Map<string, string[]>();
+    for (const [key, text] of Object.entries(await this.expected())) {
+      const service = key.split(" ")[0] ?? "";
+      const ready = text.split(", ").filter((line) => line.split(" ")[1] === "true");
+      const addresses = ready.map((line) => line.split(" ")[0] ?? "");
+      lines.set(service, [...(lines.get(service) ?? []), ...addresses]);
+    }
+    return Object.fromEntries([...lines].map(([service, all]) => [service, all.sort().join(", ")]));
+  }
+
+  async shownEndpoints(): Promise<Shown> {
+    const shown: Record<string, string> = {};
+    for (const raw of (await this.#list("edge", endpointsPath)).filter(isOwn)) {
+      const { metadata, subsets } = endpointsKind.project(raw);
+      const lines = subsets.flatMap(({ addresses, ports }) =>
+        addresses.map(({ ip }) => `${ip}:${ports[0]?.port}`),
+      );
+      shown[metadata.name] = lines.sort().join(", ");
+    }
+    return shown;
+  }
+
   /** Services that the access cluster should have, and has. */
   async services(): Promise<{ expected: readonly string[]; shown: readonly string[] }> {
     const keys = Object.keys(await this.expected());
@@ -187,6 +221,7 @@ export class SoakWorld {
     return [
       ...(await this.#list("edge", servicesPath)),
       ...(await this.#list("edge", slicesPath)),
+      ...(await this.#list("edge", endpointsPath)),
       ...(await this.rules.all()),
     ];
   }

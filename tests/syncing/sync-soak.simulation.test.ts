@@ -7,7 +7,7 @@ import { resyncEveryMs } from "../../src/outputs/slices/service-syncer.ts";
 import { forEachSeed } from "../../src/simulation/seeds.ts";
 import { soakRules } from "./soak-rules.ts";
 import { beginFault, counted, SoakWorld } from "./soak-world.ts";
-import { inSyncWorld, type RunningSyncer } from "./sync-world.ts";
+import { inSyncWorld, type RunningSyncer, withoutSlices } from "./sync-world.ts";
 
 /** A watch whose connection is silently dead is found within 15 s; an old cache within 90 s. */
 const quietMs = 180_000;
@@ -26,8 +26,18 @@ forEachSeed(
       const { random } = world.simulation;
       const soak = new SoakWorld(world);
       await soak.prepare();
-      const policy = namespacePolicy(new Set(["shop"]), { damping: seed % 2 === 0 });
-      const start = () => world.startSyncer({ policy, rules: soakRules });
+      const form = (["slices", "both", "endpoints"] as const)[seed % 3] ?? "slices";
+      const policy = namespacePolicy(new Set(["shop"]), {
+        damping: seed % 2 === 0,
+        ...(form === "both" ? { copyAs: form } : {}),
+      });
+      // Discovery decides between the others.
+      const client = world.client("edge");
+      const target = {
+        cluster: "edge",
+        client: form === "endpoints" ? withoutSlices(client) : client,
+      };
+      const start = () => world.startSyncer({ policy, target, rules: soakRules });
       const syncers: RunningSyncer[] = [start()];
       const ends = new Set<() => void>();
       for (let step = 0; step < 120; step += 1) {
@@ -45,7 +55,10 @@ forEachSeed(
       }
       for (const end of ends) end();
       await world.simulation.sleep(quietMs);
-      expect(await soak.shown()).toEqual(await soak.expected());
+      expect(await soak.shown()).toEqual(form === "endpoints" ? {} : await soak.expected());
+      expect(await soak.shownEndpoints()).toEqual(
+        form === "slices" ? {} : await soak.expectedEndpoints(),
+      );
       const services = await soak.services();
       expect(services.shown).toEqual(services.expected);
       expect(await soak.rules.shown()).toEqual(await soak.rules.expected());

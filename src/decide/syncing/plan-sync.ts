@@ -2,6 +2,7 @@
 // Correct objects and objects of other owners are not written, and nothing is removed for a cluster
 // that is not known yet.
 import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
+import type { Endpoints } from "../../kube/kinds/endpoints.ts";
 import type { Namespace } from "../../kube/kinds/namespace.ts";
 import type { Service } from "../../kube/kinds/service.ts";
 import {
@@ -11,6 +12,7 @@ import {
   ownedLabels,
   sourceClusterOf,
 } from "./copy-names.ts";
+import { type CopyForm, planEndpoints, slicesOfEndpoints, sourcesOf } from "./plan-endpoints.ts";
 import { planService } from "./plan-service.ts";
 import { planSlices } from "./plan-slices.ts";
 import type { ServiceOffer } from "./service-offer.ts";
@@ -32,6 +34,9 @@ export interface TargetState {
   readonly namespace: Namespace | undefined;
   readonly service: Service | undefined;
   readonly slices: readonly EndpointSlice[];
+  /** Undefined also where Endpoints are not written. */
+  readonly endpoints: Endpoints | undefined;
+  readonly form: CopyForm;
   /** Whether the namespace holds a slice of that name. */
   readonly isTaken: (sliceName: string) => boolean;
 }
@@ -48,13 +53,15 @@ const nothing: SyncPlan = { writes: [], blocked: undefined };
 export function planSync(input: SyncInput): SyncPlan {
   const { namespace, name, offers, target, policy } = input;
   const { names } = policy;
-  const owned = target.slices.filter((slice) => isOwnedSlice(names, slice)).sort(byName);
+  const ownSlices = target.slices.filter((slice) => isOwnedSlice(names, slice)).sort(byName);
+  const ownEndpoints = ownEndpointsOf(names, target);
+  const owned = target.form === "endpoints" ? heldSlices(names, name, target) : ownSlices;
   const isOffered = offers.some(({ service }) => service !== undefined);
-  if (!isOffered && owned.length === 0 && !isOwnService(names, target.service)) return nothing;
+  if (!isOffered && !holdsOwn(names, target)) return nothing;
   const blocked = obstacle(input);
   if (blocked !== undefined) return { writes: [], blocked };
   const known = offers.filter((offer) => offer.isKnown);
-  const slices = known.flatMap((offer) => {
+  const slices = (target.form === "endpoints" ? [] : known).flatMap((offer) => {
     const ofCluster = owned.filter((slice) => sourceClusterOf(slice) === offer.cluster);
     return planSlices({
       namespace,
@@ -67,7 +74,11 @@ export function planSync(input: SyncInput): SyncPlan {
   });
   const { forgottenClusters = new Set() } = policy;
   const isForgotten = (slice: EndpointSlice) => forgottenClusters.has(sourceClusterOf(slice) ?? "");
-  const forgotten = owned
+  const outdated = target.form === "endpoints" ? ownSlices : [];
+  const unneeded = outdated.map((slice) =>
+    deletion("EndpointSlice", slice.metadata, "the Endpoints have its endpoints"),
+  );
+  const forgotten = (target.form === "endpoints" ? [] : owned)
     .filter(isForgotten)
     .map((slice) =>
       deletion(
@@ -88,13 +99,48 @@ export function planSync(input: SyncInput): SyncPlan {
       (slice) => !knownClusters.has(sourceClusterOf(slice)) && !isForgotten(slice),
     ),
   });
-  const writes = [...planNamespace(input), ...service, ...slices, ...forgotten];
+  const endpoints =
+    target.form === "slices"
+      ? []
+      : planEndpoints({
+          namespace,
+          name: names.targetName(name),
+          names,
+          offers,
+          endpoints: ownEndpoints,
+          forgottenClusters,
+        });
+  const writes = [
+    ...planNamespace(input),
+    ...service,
+    ...slices,
+    ...endpoints,
+    ...forgotten,
+    ...unneeded,
+  ];
   return { writes: inOrder(writes), blocked: undefined };
 }
 
 /** Whether the access cluster holds anything of the service that Lockstep made. */
-export function holdsOwn(names: CopyNames, { service, slices }: TargetState): boolean {
-  return isOwnService(names, service) || slices.some((slice) => isOwnedSlice(names, slice));
+export function holdsOwn(names: CopyNames, target: TargetState): boolean {
+  const { service, slices } = target;
+  if (isOwnService(names, service) || ownEndpointsOf(names, target) !== undefined) return true;
+  return slices.some((slice) => isOwnedSlice(names, slice));
+}
+
+/** The copied endpoints of the service: its slices, or those that its Endpoints stand for. */
+export function heldSlices(
+  names: CopyNames,
+  name: string,
+  target: TargetState,
+): readonly EndpointSlice[] {
+  if (target.form !== "endpoints") return target.slices;
+  const own = ownEndpointsOf(names, target);
+  return own === undefined ? [] : slicesOfEndpoints(own, names, name);
+}
+
+function ownEndpointsOf(names: CopyNames, { endpoints }: TargetState): Endpoints | undefined {
+  return endpoints !== undefined && isOwned(names, endpoints) ? endpoints : undefined;
 }
 
 function isOwnService(names: CopyNames, service: Service | undefined): boolean {
@@ -102,10 +148,22 @@ function isOwnService(names: CopyNames, service: Service | undefined): boolean {
 }
 
 /** While one is there nothing is written, and nothing taken away either. */
-function obstacle({ namespace, target, policy }: SyncInput): string | undefined {
-  const { service } = target;
+function obstacle({ namespace, offers, target, policy }: SyncInput): string | undefined {
+  const { service, endpoints } = target;
   if (service !== undefined && !isOwned(policy.names, service)) {
     return `Service ${namespace}/${service.metadata.name} exists and was not created by Lockstep`;
+  }
+  if (endpoints !== undefined) {
+    const place = `Endpoints ${namespace}/${endpoints.metadata.name}`;
+    if (!isOwned(policy.names, endpoints)) return `${place} exists and was not created by Lockstep`;
+    const ours = new Set([
+      ...offers.map(({ cluster }) => cluster),
+      ...(policy.forgottenClusters ?? []),
+    ]);
+    const other = [...sourcesOf(endpoints).keys()].find((cluster) => !ours.has(cluster));
+    if (other !== undefined) {
+      return `${place} has endpoints of ${other}, which is in no source; use --forget ${other}`;
+    }
   }
   if (target.namespace === undefined) {
     return policy.createNamespaces

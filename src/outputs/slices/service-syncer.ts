@@ -203,7 +203,7 @@ export class ServiceSyncer {
     const { clock, target } = this.#options;
     const startedAt = clock.monotonicMs();
     // Kept until all writes are made: a retry has only the rest of them.
-    const before = this.#unfinished.get(key) ?? this.view.target.state(key).slices;
+    const before = this.#unfinished.get(key) ?? this.view.target.heldSlices(key);
     const { writes, blocked, offers, lookAgainMs } = this.view.plan(key);
     // Rounded up: a wait too short for the clock to show would never be over.
     if (lookAgainMs !== undefined) this.#queue.addAfter(key, Math.ceil(lookAgainMs));

@@ -33,6 +33,7 @@ exports: true
 createNamespaces: true
 forget: [old]
 followSlices: false
+copyAs: both
 probe: false
 unreachable: distrust
 unreachableAfter: 90s
@@ -56,6 +57,7 @@ ingresses:
     createNamespaces: true,
     forget: ["old"],
     followSlices: false,
+    copyAs: "both",
     probe: false,
     damping: true,
     unreachable: "distrust",
@@ -120,6 +122,11 @@ test.each([
     "secrets of all namespaces",
     `${clusters}ingresses: { classes: {}, tlsSecrets: ["*/*"] }\n`,
     'tlsSecrets cannot be "*/*". It must be namespace/name, or namespace/* for all of it.',
+  ],
+  [
+    "an unknown form",
+    `${clusters}copyAs: pods\n`,
+    'copyAs cannot be "pods". It must be one of auto, slices, endpoints, both.',
   ],
   ["no fields", "- a\n", "the file must contain fields: kubeconfig, sources, target"],
   ["no YAML", "sources: [\n", "the config file is invalid:"],

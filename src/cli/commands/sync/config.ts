@@ -4,6 +4,7 @@ import { InvalidArgumentError } from "commander";
 import { isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { nearestNames } from "../../../decide/nearest-names.ts";
 import { isClusterName } from "../../../decide/syncing/copy-names.ts";
+import { type CopyForm, copyForms } from "../../../decide/syncing/plan-endpoints.ts";
 import {
   defaultAnnotations,
   type HostMapping,
@@ -44,6 +45,8 @@ export interface SyncConfig {
   readonly createNamespaces: boolean;
   readonly forget: readonly string[];
   readonly followSlices: boolean;
+  /** By discovery when absent. */
+  readonly copyAs?: CopyForm;
   readonly probe: boolean;
   readonly damping: boolean;
   readonly unreachable?: UnreachablePolicy;
@@ -123,6 +126,7 @@ const fields: Fields = {
   createNamespaces: yesOrNo,
   forget: list(text(clusterName)),
   followSlices: yesOrNo,
+  copyAs: text(copyForm),
   probe: yesOrNo,
   damping: yesOrNo,
   unreachable: text(choice(unreachablePolicies)),
@@ -281,6 +285,10 @@ function checkClusters(node: unknown, config: Partial<SyncConfig>, report: Repor
   for (const { name } of sources) {
     if (forget.includes(name)) report(offset, `${name} is in sources and in forget: remove one.`);
   }
+}
+
+function copyForm(given: string): CopyForm | undefined {
+  return given === "auto" ? undefined : (choice(["auto", ...copyForms])(given) as CopyForm);
 }
 
 function clusterName(given: string): string {

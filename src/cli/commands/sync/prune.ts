@@ -36,6 +36,7 @@ export async function runPrune(
     client,
     cluster,
     names: setup.policy.names,
+    copyAs: setup.policy.copyAs,
     onService: (key, isOwn) => {
       if (isOwn) owned.add(key);
     },

@@ -37,7 +37,7 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
       ? configOfFlags(flags)
       : await configOfFile(environment, flags, flags.config);
   const { namespaces, labels, exports, createNamespaces, forget, followSlices, damping } = config;
-  const { unreachable, unreachableAfterMs, sources } = config;
+  const { unreachable, unreachableAfterMs, sources, copyAs } = config;
   const selection = new NamespaceSelection(namespaces === "all" ? "all" : new Set(namespaces), {
     labels,
     exports,
@@ -58,6 +58,7 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
     damping,
     createNamespaces,
     forgottenClusters,
+    ...(copyAs === undefined ? {} : { copyAs }),
   });
   return { config, selection, policy, ...(await connect(environment, config)) };
 }
