@@ -9,6 +9,7 @@ import { kubeBenchmark } from "./kube.ts";
 import { pageBenchmark } from "./page.ts";
 import { proxyBenchmark } from "./proxy.ts";
 import { simulationBenchmark } from "./simulation.ts";
+import { syncBenchmark } from "./sync.ts";
 import { tenantsBenchmark } from "./tenants.ts";
 
 export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
@@ -17,6 +18,7 @@ export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
   simulation: simulationBenchmark,
   proxy: proxyBenchmark,
   ingress: ingressBenchmark,
+  sync: syncBenchmark,
   journeys: journeysBenchmark,
   history: historyBenchmark,
   tenants: tenantsBenchmark,

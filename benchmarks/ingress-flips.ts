@@ -71,7 +71,7 @@ export class Flips {
   /** Never rejects: it is not awaited while the others are being sent. */
   async #flip(series: string, { pod, direction }: Flip): Promise<void> {
     const { client, clock, meter, size } = this.#options;
-    const address = addressOf(pod);
+    const address = addressOf(size, pod);
     meter.begin(series, address, direction);
     try {
       await writeReady(client, clock, { size, pod, ready: direction === "join" });

@@ -7,7 +7,7 @@ import { elapsedMs, type MonotonicMs } from "../src/environment/clock.ts";
 export type Direction = "join" | "leave";
 
 /** `lockstep` and `stock` are the hop `routed` of one replica each. */
-export type MeteredHop = "published" | "lockstep" | "stock";
+export type MeteredHop = "published" | "synced" | "lockstep" | "stock";
 
 export interface HopLags {
   readonly lagsMs: readonly number[];

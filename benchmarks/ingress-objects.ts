@@ -7,6 +7,8 @@ export interface ClusterSize {
   readonly services: number;
   /** A multiple of the services. */
   readonly pods: number;
+  /** Of several clusters of one size: no two have a namespace or an address in common. */
+  readonly number?: number;
 }
 
 export const ingressClass = "lockstep";
@@ -14,13 +16,14 @@ export const ingressClass = "lockstep";
 /** Real clusters have them in teams; no namespace is so large that looking through it takes long. */
 const servicesInNamespace = 100;
 
-const node = "node-1";
+/** All pods are on it. */
+export const node = "node-1";
 const containerPort = 8080;
 const requestDeadlineMs = 10_000;
 
 /** No client connects to it. */
-export function addressOf(pod: number): string {
-  const number = pod + 1;
+export function addressOf({ pods, number: cluster = 0 }: ClusterSize, pod: number): string {
+  const number = cluster * pods + pod + 1;
   return `10.${64 + Math.floor(number / 65_536)}.${Math.floor(number / 256) % 256}.${number % 256}`;
 }
 
@@ -33,11 +36,10 @@ export function* clusterObjects(size: ClusterSize, at: WallMs): Generator<object
     metadata: { name: ingressClass },
     spec: { controller: "lockstep.dev/ingress" },
   };
-  const namespaces = Math.ceil(size.services / servicesInNamespace);
-  for (let number = 0; number < namespaces; number += 1) {
-    yield { apiVersion: "v1", kind: "Namespace", metadata: { name: `team-${number}` } };
+  for (let service = 0; service < size.services; service += servicesInNamespace) {
+    yield { apiVersion: "v1", kind: "Namespace", metadata: { name: namespaceOf(size, service) } };
   }
-  for (let service = 0; service < size.services; service += 1) yield* serviceObjects(service);
+  for (let service = 0; service < size.services; service += 1) yield* serviceObjects(size, service);
   for (let pod = 0; pod < size.pods; pod += 1) yield podObject(size, pod, at);
 }
 
@@ -51,7 +53,7 @@ export async function writeReady(
     ready,
   }: { readonly size: ClusterSize; readonly pod: number; readonly ready: boolean },
 ): Promise<void> {
-  const namespace = namespaceOf(pod % size.services);
+  const namespace = namespaceOf(size, pod % size.services);
   await client.request({
     verb: "patch",
     method: "PATCH",
@@ -62,9 +64,9 @@ export async function writeReady(
   });
 }
 
-function* serviceObjects(service: number): Generator<object, void, void> {
+function* serviceObjects(size: ClusterSize, service: number): Generator<object, void, void> {
   const name = serviceName(service);
-  const metadata = { name, namespace: namespaceOf(service) };
+  const metadata = { name, namespace: namespaceOf(size, service) };
   yield {
     apiVersion: "v1",
     kind: "Service",
@@ -84,13 +86,13 @@ function* serviceObjects(service: number): Generator<object, void, void> {
 /** Neighbours belong to different services, so that changes are spread over all of them. */
 function podObject(size: ClusterSize, pod: number, at: WallMs): object {
   const service = pod % size.services;
-  const address = addressOf(pod);
+  const address = addressOf(size, pod);
   return {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
       name: podName(pod),
-      namespace: namespaceOf(service),
+      namespace: namespaceOf(size, service),
       labels: { app: serviceName(service) },
     },
     spec: {
@@ -112,8 +114,9 @@ function conditions(ready: boolean, at: WallMs): readonly object[] {
   return ["Ready", "ContainersReady"].map((type) => ({ type, status, lastTransitionTime }));
 }
 
-function namespaceOf(service: number): string {
-  return `team-${Math.floor(service / servicesInNamespace)}`;
+function namespaceOf({ services, number = 0 }: ClusterSize, service: number): string {
+  const before = number * Math.ceil(services / servicesInNamespace);
+  return `team-${before + Math.floor(service / servicesInNamespace)}`;
 }
 
 function serviceName(service: number): string {

@@ -16,7 +16,7 @@ import { Flips, type Series } from "./ingress-flips.ts";
 import { ChangeMeter, type MeteredHop } from "./ingress-meter.ts";
 import type { ClusterSize } from "./ingress-objects.ts";
 import { IngressWorld } from "./ingress-world.ts";
-import { type NginxRun, withNginxRun } from "./nginx-run.ts";
+import { type BenchRun, withNginxRun } from "./nginx-run.ts";
 import type { ReplicaProcess } from "./replica-process.ts";
 
 interface Plan {
@@ -80,7 +80,7 @@ export const ingressBenchmark: Benchmark = {
 };
 
 /** With stock beside. */
-async function measureTimely(plan: Plan, run: NginxRun, progress: Progress): Promise<Figures> {
+async function measureTimely(plan: Plan, run: BenchRun, progress: Progress): Promise<Figures> {
   const hops: readonly MeteredHop[] = ["published", "lockstep", "stock"];
   const meter = new ChangeMeter(hops);
   const controllerQps = unlimitedQps;
@@ -114,7 +114,7 @@ async function measureTimely(plan: Plan, run: NginxRun, progress: Progress): Pro
 }
 
 /** Nothing that is published is of any use, so there is nothing to compare with. */
-async function measureLate(plan: Plan, run: NginxRun, progress: Progress): Promise<Figures> {
+async function measureLate(plan: Plan, run: BenchRun, progress: Progress): Promise<Figures> {
   const meter = new ChangeMeter(["lockstep"]);
   const controllerQps = plan.late.services / allSlicesSeconds;
   const world = new IngressWorld({

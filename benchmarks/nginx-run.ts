@@ -1,10 +1,10 @@
-// One run of a benchmark with nginx: a temporary folder, and a handler for stop signals. Lockstep's
-// nginx outlives its controller by design, so a signal must not end the benchmark at once.
+// One run of a benchmark with processes of its own: a temporary folder, and a handler for stop signals.
+// Lockstep's nginx outlives its controller by design, so a signal must not end the benchmark at once.
 import { makeRunFolder } from "../src/cli/run-folder.ts";
 import type { Environment } from "../src/environment/environment.ts";
 import { CannotMeasureError } from "./benchmark.ts";
 
-export interface NginxRun {
+export interface BenchRun {
   readonly folder: string;
   /** Aborts when the run is to stop. */
   readonly signal: AbortSignal;
@@ -12,12 +12,19 @@ export interface NginxRun {
 
 const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** `work` ends what it started before it settles. */
 export async function withNginxRun<Result>(
   environment: Environment,
-  work: (run: NginxRun) => Promise<Result>,
+  work: (run: BenchRun) => Promise<Result>,
 ): Promise<Result> {
   await needNginx(environment);
+  return await withBenchRun(environment, work);
+}
+
+/** `work` ends what it started before it settles. */
+export async function withBenchRun<Result>(
+  environment: Environment,
+  work: (run: BenchRun) => Promise<Result>,
+): Promise<Result> {
   const stop = new AbortController();
   const interrupt = (name: string): void => {
     stop.abort(new CannotMeasureError(`stopped by ${name}; nothing is left behind`));

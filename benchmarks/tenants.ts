@@ -23,7 +23,7 @@ import { Flips } from "./ingress-flips.ts";
 import { ChangeMeter } from "./ingress-meter.ts";
 import type { ClusterSize } from "./ingress-objects.ts";
 import { type CpuUse, IngressWorld, type StartedIngress } from "./ingress-world.ts";
-import { type NginxRun, withNginxRun } from "./nginx-run.ts";
+import { type BenchRun, withNginxRun } from "./nginx-run.ts";
 import { backendConfiguration, PlainNginx } from "./plain-nginx.ts";
 import { LoadProcess } from "./proxy-load.ts";
 
@@ -76,7 +76,7 @@ export const tenantsBenchmark: Benchmark = {
     withNginxRun(environment, (run) => measure(quick ? quickRun : wholeRun, run, progress)),
 };
 
-async function measure(plan: Plan, run: NginxRun, progress: Progress): Promise<Figures> {
+async function measure(plan: Plan, run: BenchRun, progress: Progress): Promise<Figures> {
   const meter = new ChangeMeter(["lockstep"]);
   const { size } = plan;
   const controllerQps = 10_000;

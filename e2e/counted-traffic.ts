@@ -14,6 +14,8 @@ export interface CountedTrafficOptions {
   readonly hosts?: readonly string[];
   /** Distinguishes its requests from others in an access log; `/` unless given. */
   readonly path?: string;
+  /** `GET` unless given, which clients repeat when a reused connection is closed. */
+  readonly method?: "GET" | "POST";
 }
 
 /** Nothing here is about how soon an answer comes; the longest there may be. */
@@ -29,13 +31,13 @@ export class CountedTraffic {
   static async start(options: CountedTrafficOptions): Promise<CountedTraffic> {
     const { world, replicas, requestsPerSecond } = options;
     const { environment } = world;
-    const { hosts = world.hosts, path = "/" } = options;
+    const { hosts = world.hosts, path = "/", method = "GET" } = options;
     const entry = new Entry({ ...environment, host: "127.0.0.1", port: 0, replicas });
     await entry.start();
     world.atStop(() => entry.stop());
     return new CountedTraffic(options, entry, (onResult) => {
       const entries = [{ name: "entry", url: entry.url }];
-      const asked = { hosts, paths: [path], requestsPerSecond, deadlineMs };
+      const asked = { hosts, paths: [path], method, requestsPerSecond, deadlineMs };
       return new TrafficSource({ ...environment, ...asked, entries, onResult });
     });
   }
@@ -83,8 +85,11 @@ export class CountedTraffic {
    * Waits until requests that are sent from now on have been served by every one of these pods,
    * through every replica; gives, for each replica and host, the pods that served one.
    */
-  async servedThroughEvery(pods: readonly ShopPod[]): Promise<ServedBy> {
-    const { world, replicas } = this.#options;
+  async servedThroughEvery(
+    pods: readonly ShopPod[],
+    replicas: readonly EntryReplica[] = this.#options.replicas,
+  ): Promise<ServedBy> {
+    const { world } = this.#options;
     const mark = this.sent;
     const expected = expectedFrom(pods, replicas);
     let served: ServedBy = new Map();

@@ -15,7 +15,8 @@ const rulesText = readFileSync(new URL("alerts.yaml", folder), "utf8");
 const dashboard: unknown = JSON.parse(readFileSync(new URL("dashboard.json", folder), "utf8"));
 
 /** Queries without figures here: there is no access log, and no ingress and no twins of Lockstep. */
-const withoutData = /requests_after_leave|lockstep_(ingress|nginx|proxy|assist)_|leader_election/;
+const withoutData =
+  /requests_after_leave|lockstep_(ingress|nginx|proxy|sync|assist)_|leader_election/;
 
 /** Sooner than real alerts, so that the test need not wait. */
 const impatient = rulesText

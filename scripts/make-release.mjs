@@ -52,7 +52,7 @@ export function makeFiles(out, { baseUrl, homepage }) {
     writeFileSync(join(out, "lockstep-krew.yaml"), filled("deploy/krew/lockstep.yaml", values));
     cpSync(join(root, "deploy", "chart"), join(scratch, "chart", "lockstep"), { recursive: true });
     archive(join(scratch, "chart"), join(out, `lockstep-chart-${version}.tgz`), ["lockstep"]);
-    const parts = ["rbac", "ingress", "observer", "sync", "monitoring"];
+    const parts = ["rbac", "ingress", "observer", "sync", "assist", "monitoring"];
     archive(join(root, "deploy"), join(out, `lockstep-manifests-${version}.tar.gz`), parts);
     writeFileSync(join(out, "NOTES.md"), notesOf(version));
     writeFileSync(

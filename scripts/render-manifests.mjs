@@ -47,7 +47,12 @@ export const manifests = [
       "status and Events, and elect a leader for this. If this cluster also runs the pods, apply\n" +
       "business-cluster.yaml too; ingress/ingress.yaml binds lockstep-reader to this account.",
     templates: ["ingress/roles"],
-    values: { ingress: { publishAddresses: ["192.0.2.10"] } },
+    values: {
+      ingress: {
+        publishAddresses: ["192.0.2.10"],
+        clusters: { kubeconfigSecret: "lockstep-clusters" },
+      },
+    },
     hasNamespace: true,
   },
   {
@@ -58,6 +63,15 @@ export const manifests = [
     templates: ["reader/roles"],
     values: { ingress: { enabled: false }, reader: { enabled: true } },
     hasNamespace: true,
+  },
+  {
+    file: "rbac/export-status.yaml",
+    purpose:
+      "Optional, after business-cluster.yaml: lets `lockstep sync` write the status of ServiceExports,\n" +
+      "which shows their owners whether they are valid, imported, and in conflict with other exports. It\n" +
+      "is the only thing that Lockstep writes in a cluster that it copies from.",
+    templates: ["reader/export-status"],
+    values: { ingress: { enabled: false }, reader: { enabled: true, exportStatus: true } },
   },
   {
     file: "rbac/observer.yaml",
@@ -115,6 +129,27 @@ export const manifests = [
       "into the Secret lockstep-clusters.",
     templates: ["sync/workload"],
     values: { ingress: { enabled: false }, sync },
+  },
+  {
+    file: "rbac/assist.yaml",
+    purpose:
+      "Permissions of `lockstep assist`: read services, pods, nodes and slices; write twins, their\n" +
+      "slices, its Lease and its counts. Lockstep changes only objects that it created; RBAC cannot\n" +
+      "express this rule. The watches are for the whole cluster, so RoleBindings in single namespaces\n" +
+      "are not enough.",
+    templates: ["assist/roles"],
+    values: { ingress: { enabled: false }, assist: { enabled: true } },
+    hasNamespace: true,
+  },
+  {
+    file: "assist/assist.yaml",
+    purpose:
+      "`lockstep assist` as a Deployment of two replicas: one leads, the other stands by. Apply\n" +
+      "rbac/assist.yaml first, and build the image with scripts/build-image.mjs.\n\n" +
+      "Only Services with the label lockstep.dev/assist=true get a twin here. docs/assist.md has the\n" +
+      "steps.",
+    templates: ["assist/workload"],
+    values: { ingress: { enabled: false }, assist: { enabled: true } },
   },
   {
     file: "ingress/ingress.yaml",

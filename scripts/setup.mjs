@@ -163,6 +163,10 @@ const sources = ["src", "benchmarks", "scripts/docs", "tsconfig.json", "tsconfig
 /** The page has the types of the contract, and shows durations as the terminal does. */
 const pageSources = ["ui", "src/server/api.ts", "src/environment/duration-text.ts"];
 
+const turnPollMs = 100;
+/** Longer than any compilation: the file is then of a process that ended, whose id another one has. */
+const turnMaxMs = 120_000;
+
 /** The newest change among these files and folders. */
 function newestMs(names) {
   let newest = 0;
@@ -183,10 +187,46 @@ function pageIsReady() {
   return existsSync(pageStamp) && statSync(pageStamp).mtimeMs >= newestMs(pageSources);
 }
 
+/** Two commands that start after a change would write and read the same files at the same time. */
 export function build() {
-  run("npx", ["--no-install", "tsc", "-p", "tsconfig.build.json"], "Compiling");
-  for (const folder of ["src", "benchmarks", join("scripts", "docs")]) removeStale(folder);
-  writeFileSync(buildStamp, "");
+  inTurn(join(root, "node_modules", ".lockstep-build"), () => {
+    if (buildIsReady()) return;
+    run("npx", ["--no-install", "tsc", "-p", "tsconfig.build.json"], "Compiling");
+    for (const folder of ["src", "benchmarks", join("scripts", "docs")]) removeStale(folder);
+    writeFileSync(buildStamp, "");
+  });
+}
+
+/** Does the work when no other living process does it. The file has the process's id. */
+export function inTurn(file, work) {
+  const beganAt = performance.now();
+  for (;;) {
+    try {
+      writeFileSync(file, String(process.pid), { flag: "wx" });
+      break;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+    }
+    const isLate = performance.now() - beganAt > turnMaxMs;
+    if (isLate || !isHeld(file)) rmSync(file, { force: true });
+    else Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, turnPollMs);
+  }
+  try {
+    work();
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+/** Whether the process that wrote the file lives. One that was just made may still be empty. */
+function isHeld(file) {
+  try {
+    const pid = Number(readFileSync(file, "utf8"));
+    if (pid > 0) process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === "EPERM";
+  }
 }
 
 /** Compiled files whose source is gone would go into the package. */
@@ -206,12 +246,16 @@ function buildPage() {
   writeFileSync(pageStamp, "");
 }
 
+/** With another one npm would leave out the compiler, and the page would be built for developers. */
+const withoutNodeEnv = { ...process.env, NODE_ENV: undefined };
+
 /** Runs a command after saying so; the output shows only if it fails, unless it is the point. */
 function run(program, args, title, { quiet = true, tolerate = false } = {}) {
   const shown = program === "sh" ? args.at(-1) : [program, ...args].join(" ");
   process.stderr.write(`${title}: ${shown}\n`);
   const result = spawnSync(program, args, {
     cwd: root,
+    env: withoutNodeEnv,
     stdio: quiet ? ["ignore", "pipe", "pipe"] : ["ignore", "inherit", "inherit"],
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,

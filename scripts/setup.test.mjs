@@ -1,9 +1,19 @@
 // Decisions of setup, as far as they can be tested without changing this machine.
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { aptCommand, missingPackages, modulesProblem, nodeProblem } from "./setup.mjs";
+import { aptCommand, inTurn, missingPackages, modulesProblem, nodeProblem } from "./setup.mjs";
 
 it("accepts Node 20.19 and everything newer", () => {
   expect(["20.19.0", "20.20.2", "22.0.0", "24.1.0"].map((one) => nodeProblem(one))).toEqual([
@@ -66,4 +76,34 @@ it("installs packages without their services, and leaves a policy that is there"
     "DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends prometheus lua-cjson",
     "{ update-rc.d prometheus disable || true; }",
   ]);
+});
+
+it("compiles in one process at a time, and not for a process that has ended", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "lockstep-setup-"));
+  try {
+    const [lock, log] = ["lock", "log"].map((name) => join(folder, name));
+    const setup = new URL("./setup.mjs", import.meta.url).href;
+    const work = `for (const word of ["begin", "end"]) {
+        appendFileSync(${JSON.stringify(log)}, word + " ");
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+      }`;
+    const script = `import { appendFileSync } from "node:fs";
+      import { inTurn } from ${JSON.stringify(setup)};
+      inTurn(${JSON.stringify(lock)}, () => { ${work} });`;
+    const children = [1, 2, 3].map(() =>
+      spawn(process.execPath, ["--input-type=module", "-e", script], { stdio: "ignore" }),
+    );
+    await Promise.all(children.map((child) => once(child, "exit")));
+    expect(readFileSync(log, "utf8")).toBe("begin end begin end begin end ");
+    const { pid } = spawnSync("true");
+    writeFileSync(lock, String(pid));
+    let isDone = false;
+    inTurn(lock, () => {
+      isDone = true;
+    });
+    expect(isDone).toBe(true);
+    expect(existsSync(lock)).toBe(false);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

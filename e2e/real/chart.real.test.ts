@@ -16,7 +16,10 @@ const install = ["install", release, chart, ...nodePort];
 const upgrade = ["upgrade", release, chart, ...nodePort];
 
 it("passes helm lint with every part switched on", async () => {
-  const all = ["reader", "observer", "doctor"].flatMap((part) => ["--set", `${part}.enabled=true`]);
+  const parts = ["reader", "observer", "doctor", "sync", "assist"];
+  const needed = ["sync.kubeconfigSecret=clusters", "sync.sources={shop-1}", "sync.target=edge"];
+  const values = [...parts.map((part) => `${part}.enabled=true`), ...needed];
+  const all = values.flatMap((value) => ["--set", value]);
   const run = await runProgram(helmProgram(), ["lint", "--strict", chart, ...all]);
   expect([run.code, run.output]).toEqual([0, expect.stringContaining("0 chart(s) failed")]);
 });
@@ -39,6 +42,8 @@ it.each([
   ["ingress.secrets.scope=namespaces", "ingress.secrets.namespaces is empty: name the namespaces"],
   ["ingress.clusters.contexts={shop-1}", "ingress.clusters.kubeconfigSecret is missing"],
   ["sync.enabled=true", "sync.kubeconfigSecret is empty: name a Secret"],
+  ["assist.services={web}", "at '/assist/services/0': 'web' does not match pattern"],
+  ["assist.enabled=true,assist.allNamespaces=true,assist.namespaces={shop}", "exclude each other"],
   ["image.digest=latest", "at '/image/digest': 'latest' does not match pattern"],
   ["observer.extraArgs={watch}", "at '/observer/extraArgs/0': 'watch' does not match pattern"],
 ])("refuses %s in words", async (value, sentence) => {
@@ -134,7 +139,12 @@ describe("on the lab", () => {
     const notRun = { podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false } };
     const observer = { networkPolicy: { enabled: false } };
     const sync = { enabled: true, networkPolicy: { enabled: false } };
-    const { before, after } = await lifeOf(helm, { ingress: notRun, observer, sync });
+    const { before, after } = await lifeOf(helm, {
+      ingress: notRun,
+      observer,
+      sync,
+      assist: notRun,
+    });
     expect(after).toEqual(before);
   });
 });
@@ -143,6 +153,7 @@ interface Values {
   readonly ingress?: object;
   readonly observer?: object;
   readonly sync?: object;
+  readonly assist?: object;
 }
 
 interface Contents {
@@ -151,7 +162,10 @@ interface Contents {
 }
 
 /** What was in the cluster before the install and after the end. */
-async function lifeOf(helm: HelmCluster, { ingress, observer, sync }: Values): Promise<Contents> {
+async function lifeOf(
+  helm: HelmCluster,
+  { ingress, observer, sync, assist }: Values,
+): Promise<Contents> {
   await helm.kubectl(["create", "namespace", namespace]);
   await helm.until("the namespace has its own objects", async () => {
     return (
@@ -167,14 +181,13 @@ async function lifeOf(helm: HelmCluster, { ingress, observer, sync }: Values): P
     observer: { ...observer, enabled: true },
     doctor: { enabled: true, logNamespaces: ["kube-system"] },
     reader: { enabled: true },
+    assist: { ...assist, enabled: true },
     sync: { ...sync, sources: ["shop-1"], target: "edge", kubeconfigSecret: "clusters" },
   };
   const installed = await helm.everything();
   await helm.helm(upgrade, second);
-  expect([await ready(helm, "lockstep-ingress"), await ready(helm, "lockstep-observer")]).toEqual([
-    "3/3",
-    "1/1",
-  ]);
+  const parts = ["ingress", "observer", "assist"].map((part) => ready(helm, `lockstep-${part}`));
+  expect(await Promise.all(parts)).toEqual(["3/3", "1/1", "2/2"]);
   await helm.helm(["rollback", release, "1", "--wait", "--timeout", "10m"]);
   // helm waits for enough ready pods; the third one may still be ending.
   await helm.until("two pods are left", async () => {

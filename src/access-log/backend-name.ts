@@ -15,7 +15,7 @@ const backendNameMax = 63 + 1 + 63 + 1 + portNameMax;
 const defaultBackends = /^(?:upstream-default-backend|custom-default-backend-.*|internal)$/;
 
 /** `namespace/name` of each service that the backend's name can mean. */
-function servicesNamed(backend: string): readonly string[] {
+export function servicesNamed(backend: string): readonly string[] {
   // Traefik appends where it has learnt of the service.
   const name = backend.replace(/@.*$/s, "");
   if (name.length > backendNameMax || defaultBackends.test(name)) return [];

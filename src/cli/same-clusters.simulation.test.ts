@@ -28,7 +28,8 @@ async function found(...contexts: readonly Context[]) {
     const environment = simulation.host("here");
     const same = await sameClusters(named, { ...environment, userAgent: "test", signal });
     for (const server of servers) await server.stop();
-    return { same, requests };
+    const missing = simulation.logLines().map(({ message, fields }) => [message, fields["effect"]]);
+    return { same, requests, missing };
   });
 }
 
@@ -52,8 +53,11 @@ test("one server under two users is noticed, also where neither may read the nam
   const reader = { ...first, name: "reader", token: "nobody" };
   const again = { name: "reader", first: "lab-1", why: "the same server" };
   expect((await found(first, other, reader)).same).toEqual([again]);
-  const neither = [{ ...first, token: "nobody" }, reader];
-  expect((await found(...neither)).same).toEqual([again]);
+  const neither = await found({ ...first, token: "nobody" }, reader);
+  expect(neither.same).toEqual([again]);
+  const effect = "contexts of the same cluster are found by the address of their server only";
+  const line = ["missing permission: get namespaces", effect];
+  expect(neither.missing).toEqual([line, line]);
 });
 
 test("every further context of a cluster is reported with the first", async () => {
@@ -72,7 +76,7 @@ test("clusters that cannot be compared or reached are taken for different ones",
 });
 
 test("a single context is asked for nothing", async () => {
-  expect(await found(first)).toEqual({ same: [], requests: [] });
+  expect(await found(first)).toEqual({ same: [], requests: [], missing: [] });
 });
 
 test("the note about them names both and the reason", () => {

@@ -2,8 +2,9 @@
 // each change would be counted twice. A cluster is identified by the uid of its namespace
 // kube-system, or by its server address if that cannot be read.
 import type { Environment } from "../environment/environment.ts";
-import { parseJson } from "../kube/client/client.ts";
+import { parseJson, type StatusError } from "../kube/client/client.ts";
 import { HttpKubeClient } from "../kube/client/http-client.ts";
+import { MissingPermissions, type PermissionEffects } from "../kube/client/missing-permissions.ts";
 import type { ClusterAccess } from "../kube/credentials/credentials.ts";
 import { optionalString, recordAt, requiredRecord } from "../kube/kinds/fields.ts";
 
@@ -32,6 +33,10 @@ interface Place {
   /** Undefined when it cannot be read. */
   readonly uid: string | undefined;
 }
+
+const effects: PermissionEffects = {
+  namespaces: "contexts of the same cluster are found by the address of their server only",
+};
 
 /** A server that hangs must not delay the others. */
 const readWithinMs = 3_000;
@@ -82,7 +87,9 @@ async function clusterUid(
   cluster: ClusterAccess,
   { signal, ...options }: SameClustersOptions,
 ): Promise<string | undefined> {
-  const client = new HttpKubeClient({ ...options, cluster });
+  const missing = new MissingPermissions({ log: options.log, effects });
+  const onForbidden = (name: string, error: StatusError): void => missing.note(name, error);
+  const client = new HttpKubeClient({ ...options, cluster, onForbidden });
   const path = "/api/v1/namespaces/kube-system";
   const request = { verb: "get", method: "GET", path, deadlineMs: readWithinMs, signal } as const;
   try {

@@ -39,6 +39,8 @@ export interface Cause {
   readonly hop: Hop | undefined;
   /** Causes that this one brings about: they are shown below it. */
   readonly explains: readonly string[];
+  /** Further ones, if the evidence shows that they follow from this one. */
+  explainsToo?(evidence: Evidence): readonly string[];
   /** The signs that are there; empty when nothing points to the cause. */
   signs(evidence: Evidence): readonly Sign[];
   conclude(evidence: Evidence): Conclusion;
@@ -145,7 +147,7 @@ export function logCause(definition: LogCause): Cause {
       const conclusion = definition.conclude(group, evidence);
       if (isProved(group)) return conclusion;
       const { text, source } = group.evidence(definition.text(group));
-      const longer = `a longer part of the log: ${text} (${source}) is too little, ${linesMin} are a sign`;
+      const longer = `a longer part of the log: ${text} (${source}) is not enough; ${linesMin} such lines are`;
       return { ...conclusion, missing: [longer] };
     },
   };

@@ -95,7 +95,7 @@ export function diagnose(evidence: Evidence, causes: readonly Cause[] = allCause
   for (const cause of causes) {
     const finding = found.get(cause.name);
     if (finding === undefined || explained.has(cause.name)) continue;
-    const consequences = cause.explains.flatMap((name) => {
+    const consequences = effectsOf(cause, evidence).flatMap((name) => {
       const effect = found.get(name);
       if (effect === undefined || explained.has(name)) return [];
       explained.add(name);
@@ -104,11 +104,15 @@ export function diagnose(evidence: Evidence, causes: readonly Cause[] = allCause
     found.set(cause.name, { ...finding, consequences });
   }
   const isExplained = (rule: string): boolean =>
-    causes.some(({ name, explains }) => found.has(name) && explains.includes(rule));
+    causes.some((cause) => found.has(cause.name) && effectsOf(cause, evidence).includes(rule));
   const findings = [...found.values()]
     .filter(({ rule }) => !explained.has(rule))
     .sort(byImportance);
   return { findings, open: open.filter(({ rule }) => !isExplained(rule)) };
+}
+
+function effectsOf(cause: Cause, evidence: Evidence): readonly string[] {
+  return [...cause.explains, ...(cause.explainsToo?.(evidence) ?? [])];
 }
 
 function isOpen(cause: Cause, evidence: Evidence): boolean {

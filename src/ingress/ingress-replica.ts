@@ -178,6 +178,11 @@ export class IngressReplica {
     return this.readiness.problem;
   }
 
+  /** Names the run of nginx: another one after each start. Undefined while none runs. */
+  get proxyRun(): string | undefined {
+    return this.#nginx?.serving?.bootId;
+  }
+
   get readiness(): Readiness {
     const { secrets, passwords, asked } = this.loop;
     return readiness({

@@ -2,6 +2,7 @@
 // loopback addresses, and so have API servers where a cluster has several. Nothing outlives `stop`.
 import type { webcrypto } from "node:crypto";
 import { makeAuthority } from "../apiserver/certificate-authority.ts";
+import type { RequestObserver } from "../apiserver/http/request-record.ts";
 import {
   type Cluster,
   type ClusterOptions,
@@ -45,6 +46,8 @@ export interface LabOptions {
   readonly store?: Pick<StoredClusterOptions, "environment" | "endpoints" | "folder" | "onNews">;
   /** Called as each server begins to listen. */
   readonly onReady?: (server: LabServer) => void;
+  /** Keep a record of each request to any server that is part of this process. */
+  readonly observers?: readonly RequestObserver[];
 }
 
 export interface LabServer {
@@ -112,6 +115,7 @@ export async function startLab(options: LabOptions): Promise<Lab> {
         flags: { "leader-elect": true, ...options.flags },
         podNetwork,
         ledger,
+        ...(options.observers !== undefined && { observers: options.observers }),
         onReady: (server) => onReady?.(labServer(server)),
       };
       const { store } = options;

@@ -104,6 +104,11 @@ export class ClusterObservation {
     return this.#witnesses?.watermark(hop, service);
   }
 
+  /** Whether it is the address of the service itself, and not of one of its endpoints. */
+  isServiceAddress(service: string, address: string): boolean {
+    return this.#witnesses?.isServiceAddress(service, address) === true;
+  }
+
   /** Begins; a second call does nothing. */
   start(): void {
     this.#running ??= this.#run();

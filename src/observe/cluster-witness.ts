@@ -3,7 +3,7 @@
 // before, not a change; a later list shows changes whose moment is not known.
 import { type EndpointSlice, endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import { type Endpoints, endpointsKind } from "../kube/kinds/endpoints.ts";
-import { objectKey } from "../kube/kinds/kind.ts";
+import { objectKey, splitObjectKey } from "../kube/kinds/kind.ts";
 import { type Pod, podKind } from "../kube/kinds/pod.ts";
 import { type Service, serviceKind } from "../kube/kinds/service.ts";
 import type { Change } from "../kube/store/store-change.ts";
@@ -107,6 +107,12 @@ export class ClusterWitness {
   get watches(): readonly AnyWatchFeed[] {
     const isWithoutPods = !this.#pods.isStarted && this.#services.isRefused;
     return [this.#services, ...(isWithoutPods ? [] : [this.#pods]), this.#published];
+  }
+
+  /** Whether it is the address of the service itself, and not of one of its endpoints. */
+  isServiceAddress(service: string, address: string): boolean {
+    const { namespace, name } = splitObjectKey(service);
+    return this.#services.store.get(namespace, name)?.clusterIPs.includes(address) === true;
   }
 
   /** The watches by which it tells at the hop. */

@@ -63,6 +63,13 @@ export class ClusterWitnesses {
     return least;
   }
 
+  /** Whether it is the address of the service itself, and not of one of its endpoints. */
+  isServiceAddress(service: string, address: string): boolean {
+    return this.#witnesses.some((one) => {
+      return one instanceof ClusterWitness && one.isServiceAddress(service, address);
+    });
+  }
+
   start(): void {
     this.#nodes?.start();
     for (const witness of this.#witnesses) witness.start();

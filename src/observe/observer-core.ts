@@ -10,7 +10,7 @@ import type { ObservationSink } from "../timeline/observation.ts";
 import { Timeline } from "../timeline/timeline.ts";
 import type { Hop, TrafficReport } from "../timeline/witness.ts";
 import { CopyMatches } from "./copy-matches.ts";
-import { type RoutedInput, RoutedWitness } from "./routed-witness.ts";
+import { type RoutedEndpoint, type RoutedInput, RoutedWitness } from "./routed-witness.ts";
 import { type ServiceBounds, ServiceFilter } from "./service-filter.ts";
 
 export interface ObserverCoreOptions extends ServiceBounds {
@@ -80,6 +80,11 @@ export class ObserverCore {
   /** Whether some cluster has this service: names in proxies and logs can mean several. */
   isService(service: string): boolean {
     return this.#timeline.isService(service);
+  }
+
+  /** The services that have an endpoint there: a proxy may name a backend as it likes. */
+  servicesAt(endpoint: RoutedEndpoint): readonly string[] {
+    return this.#timeline.servicesAt(endpoint);
   }
 
   /** A proxy replica joins the witnesses. */

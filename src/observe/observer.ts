@@ -18,7 +18,7 @@ import type { ObserverTap } from "./observer-tap.ts";
 import { pacedClient } from "./paced-client.ts";
 import type { ClusterPermissions } from "./permissions.ts";
 import type { ClusterPreview } from "./preview.ts";
-import type { RoutedWitness } from "./routed-witness.ts";
+import type { RoutedEndpoint, RoutedWitness } from "./routed-witness.ts";
 import { type ServiceBounds, watchedNamespaces } from "./service-filter.ts";
 
 /** A cluster to read, under the name that journeys give it. */
@@ -66,6 +66,8 @@ export class Observer {
   readonly #options: ObserverOptions;
   readonly #core: ObserverCore;
   readonly #clusters: readonly ClusterObservation[];
+  /** By cluster; paced. */
+  readonly #clients = new Map<string, KubeClient>();
   /** Names this run, and ties its monotonic clock to the wall clock. */
   readonly run: ObserverRun;
   #cancelLook: CancelTimer | undefined;
@@ -93,6 +95,11 @@ export class Observer {
     return this.#core.journeys;
   }
 
+  /** All clusters with the client for further requests to each, which `maxQps` bounds too. */
+  get clients(): ReadonlyMap<string, KubeClient> {
+    return this.#clients;
+  }
+
   /** Where further witnesses report to: proxies and their access logs. */
   get sink(): ObservationSink {
     return this.#core.sink;
@@ -106,6 +113,16 @@ export class Observer {
   /** Whether some cluster has this service: names in proxies and logs can mean several. */
   isService(service: string): boolean {
     return this.#core.isService(service);
+  }
+
+  /** The services that have an endpoint there: a proxy may name a backend as it likes. */
+  servicesAt(endpoint: RoutedEndpoint): readonly string[] {
+    return this.#core.servicesAt(endpoint);
+  }
+
+  /** Whether it is the address of the service itself, to which a proxy may send all requests. */
+  isServiceAddress(service: string, address: string): boolean {
+    return this.#clusters.some((one) => one.isServiceAddress(service, address));
   }
 
   /** A proxy replica joins the witnesses. */
@@ -179,11 +196,13 @@ export class Observer {
     const others = accessClusters.filter(({ cluster }) => !business.has(cluster));
     return [...clusters, ...others].map((one) => {
       const { cluster, form = "auto" } = one;
+      const client = pacedClient(one.client, this.#options);
+      this.#clients.set(cluster, client);
       return new ClusterObservation({
         ...this.#options,
         cluster,
         form,
-        client: pacedClient(one.client, this.#options),
+        client,
         isBusiness: business.has(cluster),
         isAccess: access.has(cluster),
         namespaces,

@@ -110,7 +110,7 @@ export const Cluster = Type.Object({
 export const Replica = Type.Object({
   name: Type.String(),
   /** `stock` is always a model. */
-  kind: oneOf("lockstep", "stock", "ingress-nginx", "other"),
+  kind: oneOf("lockstep", "stock", "ingress-nginx", "envoy", "traefik", "haproxy", "other"),
   state: oneOf("connected", "connecting", "down"),
   reportedAt: orNull(Time),
   problem: orNull(Type.String()),

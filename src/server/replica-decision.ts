@@ -1,8 +1,7 @@
 // The decision of a Lockstep replica about one service, read from its status page `/endpoints`. What
 // comes is another program's, so every field is checked.
-import type { Environment } from "../environment/environment.ts";
 import { isRecord, type RawRecord } from "../kube/kinds/fields.ts";
-import { askProxy, jsonOf, ProxyAnswerError } from "../observe/routed/proxy-request.ts";
+import { type AskProxy, jsonOf, ProxyAnswerError } from "../observe/routed/proxy-request.ts";
 import type { DecidedRow, PageDecision } from "./page-source.ts";
 
 const states: readonly DecidedRow["state"][] = ["active", "draining", "held", "suspect", "out"];
@@ -12,14 +11,12 @@ const slicesRule = "follow the slices exactly";
 
 /** Undefined when no route of the replica leads to the service. */
 export async function replicaDecision(
-  means: Pick<Environment, "clock" | "timers" | "network">,
-  url: string,
+  ask: AskProxy,
   service: string,
   signal: AbortSignal,
 ): Promise<PageDecision | undefined> {
-  const asked = `${url}/endpoints?service=${encodeURIComponent(service)}`;
-  const answer = await askProxy({ ...means, url: asked, signal });
-  return readDecision(jsonOf(answer, asked));
+  const path = `/endpoints?service=${encodeURIComponent(service)}`;
+  return readDecision(jsonOf(await ask((base) => `${base}${path}`, signal)));
 }
 
 export function readDecision(answer: unknown): PageDecision | undefined {

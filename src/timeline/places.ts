@@ -17,7 +17,7 @@ const none: readonly Place[] = [];
 /** Invariant: no place is without lines, and no map in it is empty. */
 export class Places {
   readonly #byService = new Map<string, Map<string, Place>>();
-  /** By address and port, whatever the service; made when a log first needs it. */
+  /** By address and port, whatever the service; made when a log or a proxy first needs it. */
   #byAddress: Map<string, Set<Place>> | undefined;
   #size = 0;
 
@@ -45,8 +45,14 @@ export class Places {
       const place = this.at({ service, address, port });
       return place === undefined ? none : [place];
     }
-    this.#byAddress ??= this.#allByAddress();
-    return [...(this.#byAddress.get(addressKey({ address, port })) ?? none)];
+    return this.#atSpot({ address, port });
+  }
+
+  /** The services with a line there that `isKnown`. */
+  servicesAt(spot: Omit<Spot, "service">, isKnown: (line: Line) => boolean): readonly string[] {
+    return this.#atSpot(spot).flatMap(({ lines }) => {
+      return lines.find(isKnown)?.endpoint.service ?? [];
+    });
   }
 
   /**
@@ -105,6 +111,11 @@ export class Places {
     others?.delete(place);
     if (others?.size === 0) this.#byAddress?.delete(key);
     assertCostly(() => this.#isWithoutEmpty(), "no place is without lines", this.#size);
+  }
+
+  #atSpot(spot: Omit<Spot, "service">): readonly Place[] {
+    this.#byAddress ??= this.#allByAddress();
+    return [...(this.#byAddress.get(addressKey(spot)) ?? none)];
   }
 
   #isWithoutEmpty(): boolean {

@@ -169,6 +169,11 @@ export class Timeline implements ObservationSink {
     return this.#places.has(service, isThere);
   }
 
+  /** The services, `namespace/name`, that the clusters' own watches know to have this endpoint. */
+  servicesAt(spot: Pick<WitnessedEndpoint, "address" | "port">): readonly string[] {
+    return this.#places.servicesAt(spot, (line) => !this.#kept.isStranger(line));
+  }
+
   /** Each endpoint of the service (`namespace/name`) as each witness shows it. */
   endpointsOf(service: string): readonly EndpointView[] {
     return endpointViews(service, this.#standings);

@@ -49,6 +49,8 @@ for master service "kubernetes" to &{{ } {kubernetes  default
   },
   {
     name: "leases that change once are no fight",
+    not: ["apiserver-fight"],
+    version: "1.16",
     first: undefined,
     text:
       'W0801 10:00:00.000001       1 lease.go:233] Resetting endpoints for master service "kubernetes" to ' +
@@ -67,6 +69,7 @@ for master service "kubernetes" to &{{ } {kubernetes  default
   },
   {
     name: "a throttled EndpointSlice controller, 1.29",
+    not: ["per-sync-get"],
     first: "client-throttling",
     text: repeat(
       5,
@@ -232,6 +235,7 @@ spec:
   },
   {
     name: "the same objects of 1.22",
+    not: ["headless-rewrites"],
     first: undefined,
     text: `Server Version: v1.22.4
 apiVersion: v1
@@ -304,7 +308,7 @@ ${repeat(3, (index) => `E0511 12:17:0${index}.1       1 leaderelection.go:331] e
     text: repeat(
       12,
       (index) =>
-        `W1130 04:09:22.8442${two(index)}       1 reflector.go:347] k8s.io/client-go@v0.26.3/tools/cache/reflector.go:169: watch of *v1.Service ended with: an error on the server ("unable to decode an event from the watch stream: http2: client connection lost") has prevented the request from succeeding`,
+        `W1130 04:${two(index)}:22.844292       1 reflector.go:347] k8s.io/client-go@v0.26.3/tools/cache/reflector.go:169: watch of *v1.Service ended with: an error on the server ("unable to decode an event from the watch stream: http2: client connection lost") has prevented the request from succeeding`,
     ),
   },
   {

@@ -117,6 +117,7 @@ E0409 10:${two(index * 9)}:13.100000       1 reflector.go:125] k8s.io/client-go/
   },
   {
     name: "contour of 0.13 in a CSV of a log service",
+    version: "1.14",
     first: "broken-watches",
     text: `TimeGenerated,LogEntry
 ${repeat(5, (index) => `"2019-07-17T20:3${index}:58.392Z","E0717 20:3${index}:58.392346       1 reflector.go:134] pkg/mod/k8s.io/client-go@v0.0.0-20190226174127-78295b709ec6/tools/cache/reflector.go:95: Failed to list *v1.Endpoints: Get https://10.0.0.1:443/api/v1/endpoints?limit=500&resourceVersion=0: unexpected EOF"`)}`,

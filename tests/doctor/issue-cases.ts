@@ -91,6 +91,7 @@ lost lease
   },
   {
     name: "a described Lease whose holder is not among the pods of today",
+    version: "1.22",
     first: "ghost-leader",
     text: `$ kubectl -n edge describe lease router-leader
 Name:         router-leader
@@ -111,6 +112,8 @@ router-5f6bd7c9c8-bbbb2   1/1     Running   0          4d`,
   },
   {
     name: "a described Lease whose holder is among the pods",
+    not: ["ghost-leader"],
+    version: "1.22",
     first: undefined,
     text: `Name:         router-leader
 Namespace:    edge
@@ -147,6 +150,7 @@ dial tcp 10.43.0.1:443: i/o timeout`,
   },
   {
     name: "an API server of 1.9 that refuses two requests",
+    not: ["api-overloaded"],
     first: undefined,
     open: ["api-overloaded"],
     text: `> I0501 12:00:00.100000      11 wrap.go:42] GET /api/v1/endpoints?limit=500&resourceVersion=0: (410.1µs) 429 [[kube-proxy/v1.9.6 (linux/amd64) kubernetes/9f8ebd1] 10.7.7.7:40100]
@@ -196,6 +200,7 @@ dial tcp 10.43.0.1:443: i/o timeout`,
   },
   {
     name: "expired certificates in one joined line, 1.19",
+    not: ["clock-skew"],
     first: undefined,
     text: repeat(
       4,
@@ -246,6 +251,7 @@ I0615 16:20:00.900       1 endpoints_controller.go:348] "Error syncing endpoints
   },
   {
     name: "a throttled endpoint controller of 1.16, joined into one line by a page",
+    not: ["per-sync-get"],
     first: "client-throttling",
     text: repeat(
       4,
@@ -350,6 +356,7 @@ spec: { containers: [{ name: api, ports: [{ containerPort: 8080 }] }] }`,
   },
   {
     name: "readiness that failed at the start of the pod only, 1.22",
+    not: ["failing-probes"],
     first: undefined,
     text: "  Warning  Unhealthy  3h12m (x7 over 3h12m)  kubelet  Readiness probe failed: HTTP probe failed with statuscode: 503",
   },
@@ -461,6 +468,8 @@ I0212 05:5${index}:08.900000       6 controller.go:157] Backend successfully rel
   },
   {
     name: "Envoy that an outer authorisation refuses, in JSON",
+    not: ["no-endpoints"],
+    version: "1.16",
     first: undefined,
     text: '{"authority":"a.example","method":"POST","response_code":"503","response_flags":"UAEX","start_time":"2019-12-19T03:27:35.402Z","upstream_host":"-","upstream_cluster":"-"}',
   },
@@ -585,6 +594,7 @@ blade-9 was removed yesterday and is fine`,
   },
   {
     name: "large lists of 1.10, as its API server traces them",
+    version: "1.10",
     first: undefined,
     also: ["slow-requests"],
     text: repeat(
@@ -595,6 +605,7 @@ blade-9 was removed yesterday and is fine`,
   },
   {
     name: "clocks of etcd 3.5 that differ",
+    version: "1.24",
     first: undefined,
     also: ["clock-skew"],
     text: '{"level":"warn","ts":"2023-02-03T04:05:06.1Z","caller":"rafthttp/probing_status.go:82","msg":"prober found high clock drift","round-tripper-name":"ROUND_TRIPPER_RAFT_MESSAGE","remote-peer-id":"77c0d1","clock-drift":"4.1s","rtt":"800us"}',

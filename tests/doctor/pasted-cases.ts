@@ -81,6 +81,8 @@ ${repeat(8, (index) => `I0519 06:53:14.${650 + index * 50}949       1 request.go
   },
   {
     name: "a headless service whose own labels have the mark",
+    not: ["headless-rewrites"],
+    version: "1.18",
     first: undefined,
     text: `Server Version: v1.18.8
 apiVersion: v1
@@ -106,12 +108,14 @@ metadata:
   },
   {
     name: "a rollout writes the same few Endpoints many times, 1.27",
+    not: ["endpoint-backlog", "headless-rewrites"],
     first: undefined,
     text: `Server Version: v1.27.3
 ${repeat(240, (index) => `I0120 12:${two(30 + Math.floor(index / 60))}:${two(index % 60)}.100000       1 httplog.go:132] "HTTP" verb="PUT" URI="/api/v1/namespaces/shop/endpoints/web-${index % 4}" latency="3.1ms" userAgent="kube-controller-manager/v1.27.3" resp=200`)}`,
   },
   {
     name: "a leader that exists and does not renew",
+    version: "1.29",
     first: "stuck-leader",
     text: `NAMESPACE       NAME                                        READY   STATUS    RESTARTS   AGE
 ingress-nginx   ingress-nginx-controller-696d4ff7c5-f7cgj   1/1     Running   0          22h
@@ -140,6 +144,8 @@ spec:
   },
   {
     name: "leases that are all renewed",
+    not: ["stuck-leader"],
+    version: "1.22",
     first: undefined,
     text: `NAMESPACE       NAME                                        READY   STATUS    RESTARTS   AGE
 ingress-nginx   ingress-nginx-controller-696d4ff7c5-f7cgj   1/1     Running   0          22h
@@ -493,6 +499,8 @@ spec:
   },
   {
     name: "a Service and a Deployment that fit",
+    not: ["selector-mismatch"],
+    version: "1.20",
     first: undefined,
     text: `apiVersion: v1
 kind: Service
@@ -537,6 +545,7 @@ spec:
   },
   {
     name: "an Endpoints object of 1.21 that only warns",
+    not: ["over-capacity"],
     first: undefined,
     text: `apiVersion: v1
 kind: Endpoints

@@ -16,6 +16,7 @@ export const setAsideCases: readonly DoctorCase[] = [
   },
   {
     name: "nginx that times out at an old address for an hour, with the slices of today",
+    version: "1.24",
     first: "stale-proxy",
     text: `${repeat(
       4,

@@ -123,6 +123,8 @@ backend   10.2.3.14:5000   117d`,
   },
   {
     name: "502s to a pod that exists and is listed: it refuses, and no hop is late",
+    not: ["stale-proxy"],
+    version: "1.6",
     first: undefined,
     text: `${refused("2017/05/25 22:40:47", "10.2.3.14:5000")}
 ${refused("2017/05/25 22:50:47", "10.2.3.14:5000")}
@@ -134,6 +136,7 @@ backend   10.2.3.14:5000   117d`,
   },
   {
     name: "502s in the seconds in which a pod ends, with its times",
+    version: "1.19",
     first: "termination-race",
     text: `10.9.0.1 - - [08/Jul/2021:19:44:28 +0000] "POST /api/v1/create HTTP/1.1" 502 150 "-" "curl/7.1" 512 0.001 [prod-api-8080] [] 10.53.24.125:8080 0 0.001 502 b1946ac92492d2347c6235b4d2611184
 10.9.0.1 - - [08/Jul/2021:19:44:30 +0000] "POST /api/v1/create HTTP/1.1" 502 150 "-" "curl/7.1" 512 0.001 [prod-api-8080] [] 10.53.24.125:8080 0 0.001 502 b1946ac92492d2347c6235b4d2611184
@@ -153,6 +156,8 @@ status:
   },
   {
     name: "502s to a pod that began to end hours before are no race",
+    not: ["termination-race"],
+    version: "1.20",
     first: "dead-endpoints",
     text: `${refused("2021/07/08 23:10:00", "10.53.24.125:8080")}
 ${refused("2021/07/08 23:10:09", "10.53.24.125:8080")}
@@ -168,6 +173,7 @@ status:
   },
   {
     name: "Envoy that cannot connect, with the pod that ends",
+    version: "1.21",
     first: "termination-race",
     text: `[2021-11-24T01:39:44.484Z] "GET /cart HTTP/1.1" 503 UF 0 91 55 - "10.0.0.9" "curl/7.1" "ce3e0e1c-d2e5-4587-b65a-29d2f3f02207" "shop.example" "172.29.211.100:8007"
 [2021-11-24T01:39:45.484Z] "GET /cart HTTP/1.1" 503 UF,URX 0 91 57 - "10.0.0.9" "curl/7.1" "ce3e0e1c-d2e5-4587-b65a-29d2f3f02208" "shop.example" "172.29.211.100:8007"
@@ -197,6 +203,7 @@ status:
   },
   {
     name: "an operator that updates without a change, by the audit log",
+    version: "1.29",
     first: "no-op-writes",
     text: repeat(260, (index) =>
       auditLine({
@@ -212,6 +219,8 @@ status:
   },
   {
     name: "an operator whose updates change the object",
+    not: ["no-op-writes"],
+    version: "1.29",
     first: undefined,
     text: repeat(260, (index) =>
       auditLine({
@@ -251,6 +260,7 @@ app-66d5c7b5d8-abcde   1/1     Running   0          3h    10.53.24.9`,
   },
   {
     name: "a kubelet of a machine that is no node",
+    version: "1.19",
     first: "stray-machine",
     text: `${repeat(5, (index) =>
       auditLine({
@@ -269,6 +279,8 @@ worker-6   Ready    <none>   300d   v1.19.8`,
   },
   {
     name: "kubelets of nodes that exist",
+    not: ["stray-machine"],
+    version: "1.19",
     first: undefined,
     text: `${repeat(5, (index) =>
       auditLine({
@@ -286,6 +298,7 @@ worker-6   Ready    <none>   300d   v1.19.8`,
   },
   {
     name: "API servers that fight, by the audit log",
+    version: "1.14",
     first: "apiserver-fight",
     text: repeat(6, (index) =>
       JSON.stringify({
@@ -304,6 +317,7 @@ worker-6   Ready    <none>   300d   v1.19.8`,
   },
   {
     name: "a wave of endpoint writes each 16 hours, at the API server",
+    version: "1.15",
     first: "endpoint-backlog",
     text: ["0301 02:10", "0301 18:30", "0302 10:50"]
       .map((hour) =>
@@ -317,6 +331,7 @@ worker-6   Ready    <none>   300d   v1.19.8`,
   },
   {
     name: "a controller manager that writes all endpoints at its start",
+    version: "1.33",
     first: "endpoint-backlog",
     text: `I0612 08:00:00.100000       1 endpoints_controller.go:190] "Starting endpoint controller"
 ${repeat(
@@ -378,7 +393,19 @@ metadata:
     ),
   },
   {
+    name: "a scan of one address that ingress-nginx of 2023 logs",
+    version: "1.27",
+    first: undefined,
+    also: ["request-pattern"],
+    text: repeat(
+      1_100,
+      (index) =>
+        `198.51.100.77 - - [11/Jun/2023:10:${two(Math.floor(index / 60))}:${two(index % 60)} +0000] "GET /.env.${index} HTTP/2.0" 404 150 "-" "python-requests/2.31" 90 0.001 [shop-web-80] [] 10.53.24.12:8080 150 0.001 404 b1946ac9`,
+    ),
+  },
+  {
     name: "one client that asks for pages which do not exist",
+    version: "1.20",
     first: undefined,
     also: ["request-pattern"],
     text: repeat(

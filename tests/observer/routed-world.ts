@@ -17,7 +17,9 @@ export interface RoutedWorld {
   readonly witness: RoutedWitness;
   readonly begin: (
     address: string,
-    settings?: Partial<Pick<ProxySourceSettings, "isService" | "clusters" | "witness">>,
+    settings?: Partial<
+      Pick<ProxySourceSettings, "isService" | "servicesAt" | "clusters" | "witness">
+    >,
   ) => ProxySource;
   readonly sleep: (ms: number) => Promise<void>;
 }

@@ -10,8 +10,8 @@ import {
 import type { RequestObserver } from "../../src/apiserver/http/request-record.ts";
 import { objectsAt, textAt } from "../../src/apiserver/kinds/fields.ts";
 import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
+import { runProgram } from "../../src/cli/program.ts";
 import type { RoutingDecision } from "../../src/decide/decision.ts";
-import { namespacePolicy } from "../../src/decide/syncing/sync-policy.ts";
 import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import { Leadership } from "../../src/ingress/leadership.ts";
 import { ingressPermissionEffects } from "../../src/ingress/permission-effects.ts";
@@ -21,13 +21,21 @@ import { HttpKubeClient, type HttpKubeClientOptions } from "../../src/kube/clien
 import { MissingPermissions } from "../../src/kube/client/missing-permissions.ts";
 import { type ClusterAccess, fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
+import { kubeconfig } from "../../src/lab/kubeconfig.ts";
 import { ClusterWitness } from "../../src/observe/cluster-witness.ts";
 import { openWatches } from "../../src/observe/observed-watch.ts";
 import { EventWriter } from "../../src/outputs/events/event-writer.ts";
-import { ServiceSyncer } from "../../src/outputs/slices/service-syncer.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { Timeline } from "../../src/timeline/timeline.ts";
-import { accessFiles, businessFiles, lessened, objectsIn, type Right } from "./deployed-rights.ts";
+import { RecordedTerminal } from "../terminal/recorded-terminal.ts";
+import {
+  accessFiles,
+  businessFiles,
+  lessened,
+  objectsIn,
+  type Right,
+  serviceExportDefinition,
+} from "./deployed-rights.ts";
 
 export interface ProductRun {
   /** The servers' refusals, each message once, in the order of the first time. */
@@ -36,6 +44,8 @@ export interface ProductRun {
   readonly complaints: readonly string[];
   /** The effect of each missing permission by its log line, as the ingress reports it. */
   readonly missing: Readonly<Record<string, string>>;
+  /** The same, as the sync reports it. */
+  readonly missingInSync: Readonly<Record<string, string>>;
   /** The results at the end, before permissions were removed again. */
   readonly hosts: readonly string[];
   readonly endpoints: readonly string[];
@@ -135,6 +145,8 @@ class RightsWorld {
     for (const cluster of ["lab", "edge"]) {
       await this.#call(cluster, "POST", "/api/v1/namespaces", { metadata: { name: "shop" } });
     }
+    const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    await this.#call("lab", "POST", definitions, serviceExportDefinition);
     const pod = await this.#call("edge", "POST", "/api/v1/namespaces/lockstep/pods", {
       metadata: { name: "lockstep-ingress-0" },
       spec: { containers: [{ name: "c", image: "lockstep" }] },
@@ -157,16 +169,33 @@ class RightsWorld {
       metrics: new Registry(),
       onForbidden: this.#noteMissing,
     });
-    const syncer = new ServiceSyncer({
-      ...host,
-      sources: [{ cluster: "lab", client: this.#client("lab", "lockstep-reader") }],
-      target: { cluster: "edge", client: this.#client("edge", "lockstep-sync") },
-      writeClient: this.#client("edge", "lockstep-sync"),
-      policy: namespacePolicy(new Set(["shop"])),
-    });
     this.#witness.start();
-    const parts = [this.#loop, leadership, syncer, this.#events];
-    this.#running.push(...parts.map((part) => part.run(signal)));
+    const parts = [this.#loop, leadership, this.#events];
+    this.#running.push(...parts.map((part) => part.run(signal)), this.#sync(signal));
+  }
+
+  /** `lockstep sync` as a command, one of two instances. */
+  async #sync(signal: AbortSignal): Promise<void> {
+    const environment = this.#simulation.host("sync");
+    const users = { lab: "lockstep-reader", edge: "lockstep-sync" };
+    const contexts = Object.entries(users).map(([name, token]) => ({
+      name,
+      server: `https://${name}:6443`,
+      token,
+    }));
+    await environment.files.write("/kubeconfig", kubeconfig(contexts));
+    const settings = {
+      kubeconfig: "/kubeconfig",
+      sources: ["lab"],
+      target: "edge",
+      namespaces: ["shop"],
+      exports: true,
+      lease: "lockstep/lockstep-sync",
+    };
+    await environment.files.write("/sync.yaml", JSON.stringify(settings));
+    const context = { environment, terminal: new RecordedTerminal(), stop: signal };
+    const code = await runProgram(context, "0.0.0", ["sync", "--config", "/sync.yaml"]);
+    if (code !== 0) throw new Error(`lockstep sync ended with ${code}`);
   }
 
   async play(): Promise<ProductRun> {
@@ -208,7 +237,9 @@ class RightsWorld {
     await this.#call("lab", "DELETE", `${slices}/web-1`);
     await this.#simulation.sleep(settleMs);
     const complaints = this.#complaints();
-    return { refusals: [...this.#refusals], complaints, missing: this.#missing(), ...shown };
+    const missing = this.#missing("lockstep");
+    const missingInSync = this.#missing("sync");
+    return { refusals: [...this.#refusals], complaints, missing, missingInSync, ...shown };
   }
 
   async stop(): Promise<void> {
@@ -314,9 +345,10 @@ class RightsWorld {
     return parseJson(await client.request(body === undefined ? request : { ...request, body }));
   }
 
-  #missing(): Readonly<Record<string, string>> {
+  #missing(machine: string): Readonly<Record<string, string>> {
     const lines = this.#simulation
       .logLines()
+      .filter(({ host }) => host === machine)
       .filter(({ message }) => message.startsWith("missing permission: "));
     return Object.fromEntries(
       lines.map(({ message, fields }) => [message, String(fields["effect"])]),

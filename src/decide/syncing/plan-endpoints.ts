@@ -90,7 +90,10 @@ export function slicesOfEndpoints(
   const { metadata, annotations } = endpoints;
   const listed = listedInEndpoints(endpoints);
   return [...sourcesOf(endpoints)].flatMap(([cluster, addresses]) => {
-    const labels = ownedSliceLabels(names, service, cluster);
+    const all = Object.entries(ownedSliceLabels(names, { service, cluster }));
+    const labels = Object.fromEntries(
+      all.flatMap(([label, value]) => (value === undefined ? [] : [[label, value]])),
+    );
     const own = new Set(addresses);
     const empty = { metadata: { ...metadata, labels }, annotations, addressType: "IPv4" };
     const slices = listed

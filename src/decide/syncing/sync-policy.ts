@@ -3,6 +3,7 @@
 import type { TruthPolicy } from "../truth/truth-policy.ts";
 import { type CopyNames, syncNames } from "./copy-names.ts";
 import type { CopyForm } from "./plan-endpoints.ts";
+import type { ImportForm } from "./plan-import.ts";
 import {
   NamespaceSelection,
   type SelectedNamespaces,
@@ -17,6 +18,8 @@ export interface SyncPolicy {
   readonly copyAs?: CopyForm;
   /** Endpoints that flap wait before they join again; false when absent. */
   readonly damping?: boolean;
+  /** How exported services are imported; not at all when absent. */
+  readonly imports?: ImportForm;
   /** Whether a namespace that the access cluster lacks may be made there. */
   readonly createNamespaces: boolean;
   /**

@@ -8,6 +8,7 @@ export type SyncedKind =
   | "Service"
   | "EndpointSlice"
   | "Endpoints"
+  | "ServiceImport"
   | "Ingress"
   | "Secret";
 
@@ -15,7 +16,13 @@ export type SyncWrite = Place &
   (
     | { readonly type: "create"; readonly object: RawRecord }
     /** A JSON merge patch: it names only what changes, and the version it changes. */
-    | { readonly type: "update"; readonly patch: RawRecord; readonly resourceVersion: string }
+    | {
+        readonly type: "update";
+        readonly patch: RawRecord;
+        readonly resourceVersion: string;
+        /** Of the object's status, where that is written apart. */
+        readonly subresource?: "status";
+      }
     /** Only this very version: one that changed since has to be looked at again. */
     | { readonly type: "delete"; readonly uid: string; readonly resourceVersion: string }
     /** Without a condition: for an object of which only the name is known. */

@@ -78,6 +78,7 @@ function addTo(objects: ObjectFacts, { place, fields, namespace: around }: Descr
   const selector = labelsIn(fields.get("Selector"));
   const endpoints = fields.get("Endpoints");
   if (endpoints !== undefined) {
+    objects.listText(endpoints);
     if (selector === undefined) return;
     const ready = /^(?:<none>)?$/.test(endpoints) ? 0 : endpoints.split(",").length;
     objects.addDescribedService({ namespace, name, selector, ready, place });

@@ -13,6 +13,7 @@ export type SignName =
   | "container-crashed"
   | "controller-started"
   | "discovery-throttled"
+  | "endpoint-synced"
   | "endpoint-write-failed"
   | "endpoints-throttled"
   | "endpoints-written"
@@ -47,6 +48,9 @@ export type SignName =
   | "upstream-timeout"
   | "watch-failed"
   | "watch-too-old";
+
+/** Of `cache-behind`: no try has succeeded. */
+export const givenUp = "all tries conflict";
 
 /** What one line shows. `ms` is a duration where the message has one. */
 export interface LogSign {
@@ -129,6 +133,42 @@ function unreachable(needle: string, pattern: RegExp): SignForm {
   return { ...form, read: (line) => (isOfExtension(line) ? undefined : form.read(line)) };
 }
 
+/** The endpoint controller writes an object: the same fact as the request at the API server. */
+function endpointsUpdated(): SignForm {
+  const needle = "Update endpoints";
+  return {
+    name: "endpoints-written",
+    needle,
+    read({ message, values }) {
+      const plainName = /^Update endpoints for ([^\s,]+), ready: \d+/.exec(message)?.[1];
+      const service = message === needle ? values.get("service") : plainName;
+      const [namespace, name] = (service ?? "").split("/");
+      if (namespace === undefined || name === undefined) return undefined;
+      const subject = `/api/v1/namespaces/${namespace}/endpoints/${name}`;
+      return signValues({ subject, detail: "PUT" });
+    },
+  };
+}
+
+/**
+ * A service that the endpoint controllers give up: each of 15 tries, within more than a minute, was refused
+ * because it was made from an old state.
+ */
+function droppedService(): SignForm {
+  const needle = "ropping service";
+  return {
+    name: "cache-behind",
+    needle,
+    read({ message, values }) {
+      const reason = values.get("err") ?? message;
+      if (!/object has been modified|cache is out of date/.test(reason)) return undefined;
+      const service = /service "([^"]+)"/.exec(message)?.[1];
+      const subject = values.get("service") ?? values.get("key") ?? service ?? "";
+      return signValues({ subject, detail: givenUp });
+    },
+  };
+}
+
 function cacheBehind(): SignForm {
   const needle = "informer cache is out of date";
   return {
@@ -158,8 +198,13 @@ const dialProblem =
 /** journalctl cuts a line at the width of the terminal: `connect: co>`. */
 const cutProblem = String.raw`[a-z\/: ]{0,30}[>…]$`;
 
+/** Kinds of the core API: applications have paths below `/api/v1` too. */
+const coreKinds =
+  "bindings|componentstatuses|configmaps|endpoints|events|limitranges|namespaces|nodes|persistentvolume" +
+  "|pods|podtemplates|replicationcontrollers|resourcequotas|secrets|serviceaccounts|services";
+
 /** A request to an API server: probes, scrapes and webhooks go to other paths. */
-const apiRequest = String.raw`https?:\/\/([^\/\s"\\]+)\/(?:apis?[/?]|version\b)[^\s"\\]*\\?"?: `;
+const apiRequest = String.raw`https?:\/\/([^\/\s"\\]+)\/(?:api\/v1\/(?:watch\/)?(?:${coreKinds})|apis\/[a-z0-9.-]+(?:\/v\d|\b)|apis?(?:\/v1)?(?:\?|\\?")|version\b)[^\s"\\]*\\?"?: `;
 
 /** Answers, so the connection works: a conflict, or a kind that is not installed. */
 const isAnswered =
@@ -167,7 +212,7 @@ const isAnswered =
 
 /** The request was sent or tried, and no answer came. */
 const timedOut =
-  /context deadline exceeded|Client\.Timeout|timed out|i\/o timeout|TLS handshake timeout|connection lost|unexpected EOF|connection reset/;
+  /context deadline exceeded|Client\.Timeout|timed out|i\/o timeout|TLS handshake timeout|connection lost|unexpected EOF|connection reset|did not complete within/;
 
 /** Built-in roles exist from the start; without them the API server is still starting. */
 const builtInUser = /^system:(?:anonymous$|kube-scheduler$|kube-controller-manager$)/;
@@ -234,7 +279,7 @@ const forms: readonly SignForm[] = [
   plain(
     "endpoints-written",
     "/endpoints",
-    /^([A-Z]+) (\/\S*): \((\S+)\) \d+/,
+    /(?:^|\] )([A-Z]+)(?:-endpoints)? (\/\S*): \((\S+)\) \d+/,
     "detail",
     "subject",
     "ms",
@@ -302,6 +347,9 @@ const forms: readonly SignForm[] = [
     "subject",
     "detail",
   ),
+  // Clients that leave the user out.
+  plain("forbidden", "can't watch", /can't (watch [\w.]+): forbidden/, "detail"),
+  plain("forbidden", "can't list ", /can't (list [\w.]+): forbidden/, "detail"),
   plain(
     "unauthorized",
     "provide credentials",
@@ -497,7 +545,14 @@ const forms: readonly SignForm[] = [
   plain(
     "upstream-refused",
     "Layer4 connection problem",
-    /Server (\S+\/(?:SRV_\d+|srv\d+)) is DOWN, reason: Layer4 connection problem, info: "(Connection refused|No route to host)/,
+    /Server (\S+\/(?:SRV_\d+|srv\d+)) is DOWN, reason: Layer4 connection problem, info: "([A-Z][a-z]+ [a-z ]{4,20})/,
+    "subject",
+    "detail",
+  ),
+  plain(
+    "upstream-timeout",
+    "Layer4 timeout",
+    /Server (\S+\/(?:SRV_\d+|srv\d+)) is DOWN, reason: (Layer4 timeout)/,
     "subject",
     "detail",
   ),
@@ -571,8 +626,31 @@ const forms: readonly SignForm[] = [
     "subject",
   ),
 
+  // Syncs and writes of the endpoint controllers, at -v=4.
+  endpointsUpdated(),
+  plain(
+    "endpoint-synced",
+    "Finished syncing service",
+    /Finished syncing service "([^"]+)" endpoint(?:s| slices)\. \((\S+)\)/,
+    "subject",
+    "ms",
+  ),
+  structured(
+    "endpoint-synced",
+    "Finished syncing service endpoints",
+    { subject: "service", ms: "startTime" },
+    "Finished syncing service",
+  ),
+  structured(
+    "endpoint-synced",
+    "Finished syncing service endpoint slices",
+    { subject: "key", ms: "elapsedTime" },
+    "Finished syncing service",
+  ),
+
   // Controllers whose cache is behind their own writes, and their start.
   cacheBehind(),
+  droppedService(),
   plain(
     "controller-started",
     "Starting endpoint",
@@ -675,7 +753,11 @@ const countedEvent = /(\S{1,16}) \(x(\d{1,9}) over (\S{1,16})\)/;
 const countedColumn =
   /^\s*\d+[smhd]\S*\s+\d+[smhd]\S*\s+(\d{1,9})\s+\{?(?:kubelet|default-scheduler|\w+-controller)\b/;
 
+/** etcd 2 and 3.0 write lines that repeat only once: `[merged 52 repeated lines in 5.33s]`. */
+const mergedLines = /\[merged (\d{1,9}) repeated lines? in /;
+
 function timesIn(raw: string): number {
+  if (raw.includes("[merged ")) return Math.max(1, Number(mergedLines.exec(raw)?.[1] ?? 1));
   const [, last, count, first] = raw.includes(" (x") ? (countedEvent.exec(raw) ?? []) : [];
   // The first one and the last one are as old as each other: it was the start of the pod, and it is over.
   if (count !== undefined) return last === first ? 1 : Math.max(1, Number(count));
@@ -722,6 +804,7 @@ function narrowed(sign: LogSign): LogSign | undefined {
       // A kubelet that has just started has never listed its containers: 2562047 hours.
       return (ms ?? 0) > neverMs ? undefined : sign;
     case "forbidden":
+      if (subject === "") return sign;
       return subject.startsWith("system:") && !builtInUser.test(subject) ? sign : undefined;
     case "node-not-ready":
       // Events of every kind have the same message; only this reason is meant.

@@ -1,9 +1,11 @@
 // What objects show, of any number of them: only the facts that causes need are kept. Objects come
 // from `kubectl get -o yaml|json`, from dumps, and in pieces from text that people paste; a field that
 // is not there is unknown, not absent.
+import { isIp } from "../../environment/ip-address.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import { ApiServers, apiServerKind } from "./api-servers.ts";
 import { AuditTrail } from "./audit-trail.ts";
+import { Grants } from "./grants.ts";
 import { Observations, observationKind } from "./observations.ts";
 import type { Place } from "./sign-log.ts";
 
@@ -101,6 +103,10 @@ export class ObjectFacts {
   readonly pods = new Map<string, PodFacts>();
   /** All addresses of Endpoints and EndpointSlices, ready or not. */
   readonly listedAddresses = new Set<string>();
+  /** The ports of these addresses. */
+  readonly listedPorts = new Set<number>();
+  /** kubectl has left addresses out: `+ 3 more...`. */
+  isListCut = false;
   /** By `namespace/pod`: when the kubelet was asked to stop it, by an Event. */
   readonly stopped = new Map<string, { readonly atMs: number; readonly place: Place }>();
   readonly labelled: LabelledFacts[] = [];
@@ -108,6 +114,7 @@ export class ObjectFacts {
   readonly ingresses = new Map<string, IngressFacts>();
   /** By `ClusterRole NAME` or `Role NAMESPACE/NAME`: `get endpoints` and so on. */
   readonly roles = new Map<string, ReadonlySet<string>>();
+  readonly grants = new Grants();
   /** Namespaces of which a list of pods was given, so that an absent pod does not exist. */
   readonly listedPods = new Map<string, Place>();
   /** Names of running containers on a machine, by `namespace/pod`: from `docker ps`. */
@@ -166,6 +173,25 @@ export class ObjectFacts {
     }
   }
 
+  /** A row of `kubectl get endpoints`. */
+  addEndpointsRow(key: string, ready: number, place: Place): void {
+    if (this.endpoints.has(key)) return;
+    const unknown = { labels: {}, overCapacity: undefined, notReady: 0 };
+    keep(this.endpoints, key, { key, ...unknown, ready, place });
+  }
+
+  /** Of a service whose namespace may be left out in one of the two objects. */
+  endpointsOf(key: string): EndpointsFacts | undefined {
+    const near = key.startsWith("/") ? `default${key}` : key.replace(/^default\//, "/");
+    return this.endpoints.get(key) ?? this.endpoints.get(near);
+  }
+
+  /** `10.0.0.1:80,10.0.0.2:80 + 3 more...`, as tables and descriptions show addresses. */
+  listText(text: string): void {
+    if (/\bmore\.\.\./.test(text)) this.isListCut = true;
+    for (const one of text.split(/[\s,]+/)) this.#list(hostOf(one), [portOf(one)]);
+  }
+
   /** A service as `kubectl describe` shows it. */
   addDescribedService(described: DescribedService): void {
     const { namespace, name, selector, ready, place } = described;
@@ -180,15 +206,7 @@ export class ObjectFacts {
       labels: {},
       place,
     });
-    if (this.endpoints.has(key)) return;
-    keep(this.endpoints, key, {
-      key,
-      labels: {},
-      overCapacity: undefined,
-      ready,
-      notReady: 0,
-      place,
-    });
+    this.addEndpointsRow(key, ready, place);
   }
 
   #addLabelled(facts: LabelledFacts): void {
@@ -232,17 +250,29 @@ export class ObjectFacts {
         keep(this.endpoints, key, { key, labels, overCapacity, ...addresses, place });
         for (const subset of subsets) {
           const all = [...arrayIn(subset, "addresses"), ...arrayIn(subset, "notReadyAddresses")];
-          for (const one of all) this.#list(isRecord(one) ? one["ip"] : undefined);
+          const ports = numbersIn(arrayIn(subset, "ports"), "port");
+          for (const one of all) this.#list(isRecord(one) ? one["ip"] : undefined, ports);
         }
         return;
       }
       case "ClusterRole":
-      case "Role":
-        keep(this.roles, `${kind} ${key.replace(/^\//, "")}`, permissionsIn(object));
+      case "Role": {
+        const role = `${kind} ${kind === "Role" ? key : name}`;
+        keep(this.roles, role, permissionsIn(object));
+        this.grants.addRole(role, arrayIn(object, "rules"));
+        return;
+      }
+      case "ClusterRoleBinding":
+        this.grants.addBinding(object, undefined, place);
+        return;
+      case "RoleBinding":
+        this.grants.addBinding(object, namespace, place);
         return;
       case "EndpointSlice":
         for (const one of arrayIn(object, "endpoints")) {
-          for (const address of isRecord(one) ? arrayIn(one, "addresses") : []) this.#list(address);
+          const ports = numbersIn(arrayIn(object, "ports"), "port");
+          const addresses = isRecord(one) ? arrayIn(one, "addresses") : [];
+          for (const address of addresses) this.#list(address, ports);
         }
         return;
       case "Pod": {
@@ -303,9 +333,11 @@ export class ObjectFacts {
     }
   }
 
-  #list(address: unknown): void {
-    if (typeof address !== "string" || this.listedAddresses.size >= objectsMax) return;
+  #list(address: unknown, ports: readonly (number | undefined)[]): void {
+    if (typeof address !== "string" || !isIp(address)) return;
+    if (this.listedAddresses.size >= objectsMax) return;
     this.listedAddresses.add(address);
+    for (const port of ports) if (port !== undefined) this.listedPorts.add(port);
   }
 
   /** Writes of the `kubernetes` endpoints are samples of them. */
@@ -365,6 +397,16 @@ function permissionsIn(role: RawRecord): ReadonlySet<string> {
       ),
     ),
   );
+}
+
+/** `10.0.0.1:80`, `[fd00::1]:80`. */
+export function hostOf(address: string): string {
+  return address.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
+}
+
+export function portOf(address: string): number | undefined {
+  const port = /:(\d{1,5})$/.exec(address)?.[1];
+  return port === undefined ? undefined : Number(port);
 }
 
 /** `deletionTimestamp` is the end of the grace period, not its start. */

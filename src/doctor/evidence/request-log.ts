@@ -8,6 +8,8 @@ import type { Place } from "./sign-log.ts";
 export interface AddressFailures {
   /** Without the port. */
   readonly address: string;
+  /** Those that were tried; empty when the log does not say. */
+  readonly ports: Set<number>;
   count: number;
   /** Undefined while no failure has a time with a year. */
   firstMs: number | undefined;
@@ -25,9 +27,17 @@ export interface ClientErrors {
 /** More different addresses are one more, not news. */
 const addressesMax = 20_000;
 const clientsMax = 2_000;
+const portsMax = 20;
 
 /** The proxy's own statuses for an endpoint that refuses, breaks off or does not answer. */
 const undelivered = new Set([502, 503, 504]);
+
+export interface Failure {
+  readonly address: string;
+  readonly port: number | undefined;
+  readonly atMs: number | undefined;
+  readonly place: Place;
+}
 
 export class RequestLog {
   readonly failures = new Map<string, AddressFailures>();
@@ -37,19 +47,21 @@ export class RequestLog {
 
   add(entry: AccessLogEntry, place: Place): void {
     this.read += 1;
-    for (const { address, status, answered } of entry.tries) {
+    for (const { address, port, status, answered } of entry.tries) {
       const isFailed = status === undefined ? entry.status >= 500 : undelivered.has(status);
-      if (isFailed && answered !== true) this.addFailure(address, entry.endedMs, place);
+      if (isFailed && answered !== true)
+        this.addFailure({ address, port, atMs: entry.endedMs, place });
     }
   }
 
-  addFailure(address: string, atMs: number | undefined, place: Place): void {
+  addFailure({ address, port, atMs, place }: Failure): void {
     if (!isIp(address)) return;
     const known = this.failures.get(address);
     if (known === undefined && this.failures.size >= addressesMax) return;
-    const own = known ?? { address, count: 0, firstMs: undefined, lastMs: undefined, place };
+    const own = known ?? unseen(address, place);
     this.failures.set(address, own);
     own.count += 1;
+    if (port !== undefined && own.ports.size < portsMax) own.ports.add(port);
     if (atMs === undefined) return;
     own.firstMs = Math.min(atMs, own.firstMs ?? atMs);
     own.lastMs = Math.max(atMs, own.lastMs ?? atMs);
@@ -62,4 +74,8 @@ export class RequestLog {
     const before = byClient.get(client);
     if (before !== undefined || byClient.size < clientsMax) byClient.set(client, (before ?? 0) + 1);
   }
+}
+
+function unseen(address: string, place: Place): AddressFailures {
+  return { address, ports: new Set(), count: 0, firstMs: undefined, lastMs: undefined, place };
 }

@@ -26,6 +26,9 @@ const timesMax = 20_000;
 
 const samplesMax = 3;
 
+/** Clients try again after a second or longer. */
+const momentMs = 500;
+
 /** A verb or a reason; longer ones are sentences. */
 const detailCharsMax = 40;
 
@@ -40,6 +43,7 @@ export class SignGroup {
   readonly programs = new Map<string, number>();
   /** By the second word of the sign, such as the verb of a request. */
   readonly details = new Map<string, number>();
+  shortestMs: number | undefined;
   /** In the order of the log. */
   readonly timesMs: number[] = [];
 
@@ -51,6 +55,7 @@ export class SignGroup {
     this.count += sign.times;
     if (this.samples.length < samplesMax) this.samples.push(sign);
     if ((sign.ms ?? -1) > (this.longest?.ms ?? -1)) this.longest = sign;
+    if (sign.ms !== undefined) this.shortestMs = Math.min(sign.ms, this.shortestMs ?? sign.ms);
     countUp(this.subjects, sign.subject, sign.times);
     if (sign.detail.length <= detailCharsMax) countUp(this.details, sign.detail, sign.times);
     if (sign.program !== undefined) countUp(this.programs, sign.program, sign.times);
@@ -79,6 +84,13 @@ export class SignGroup {
     const gaps = sorted.slice(1).map((at, index) => at - (sorted[index] ?? at));
     if (gaps.length < 2) return undefined;
     return gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
+  }
+
+  /** Times more than a second apart; `count` where the lines have no times. */
+  get moments(): number {
+    if (this.timesMs.length === 0) return this.count;
+    const sorted = this.#sortedTimes();
+    return sorted.filter((at, index) => at - (sorted[index - 1] ?? -Infinity) > momentMs).length;
   }
 
   /** How often the most frequent subject was seen. */

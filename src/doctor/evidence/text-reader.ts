@@ -3,7 +3,6 @@
 // does. Nothing is an error: a line that says nothing is counted, and memory is bounded.
 import { parseAllDocuments } from "yaml";
 import { AccessLogParser } from "../../access-log/access-log-parser.ts";
-import { isIp } from "../../environment/ip-address.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
 import { DescriptionReader, labelsIn } from "./descriptions.ts";
@@ -11,7 +10,7 @@ import { isLineStart } from "./line-start.ts";
 import { type LogLine, unknownYear } from "./log-line.ts";
 import { type LogSign, type ReadSigns, signsIn, signWords } from "./log-signs.ts";
 import { joinedLines, withoutMarkup } from "./markup.ts";
-import type { ObjectFacts } from "./objects.ts";
+import { hostOf, type ObjectFacts, portOf } from "./objects.ts";
 import type { RequestLog } from "./request-log.ts";
 import { type Settings, settingWords } from "./settings.ts";
 import type { Place, SignLog } from "./sign-log.ts";
@@ -193,7 +192,9 @@ export class TextReader {
     for (const { name, subject } of signs) {
       if (name !== "upstream-refused" && name !== "upstream-timeout") continue;
       const hasYear = atMs !== undefined && atMs >= Date.UTC(unknownYear + 1, 0);
-      this.#facts.requests.addFailure(hostOf(subject), hasYear ? atMs : undefined, place);
+      const knownAtMs = hasYear ? atMs : undefined;
+      const address = hostOf(subject);
+      this.#facts.requests.addFailure({ address, port: portOf(subject), atMs: knownAtMs, place });
     }
   }
 
@@ -286,8 +287,12 @@ export class TextReader {
       });
     }
     if (table.isEndpoints) {
-      for (const one of (cell("ENDPOINTS") ?? "").split(",")) {
-        if (isIp(hostOf(one))) this.#facts.objects.listedAddresses.add(hostOf(one));
+      const listed = cell("ENDPOINTS") ?? "";
+      this.#facts.objects.listText(text.includes(" more...") ? `${listed} + more...` : listed);
+      // Slices have their ports in a column, and a name of their own.
+      if (!table.columns.includes("ADDRESSTYPE")) {
+        const ready = /^(?:<none>)?$/.test(listed) ? 0 : listed.split(",").length;
+        this.#facts.objects.addEndpointsRow(`${namespace}/${name}`, ready, place);
       }
     }
     // An empty cell leaves its column to the next one, the ports.
@@ -420,17 +425,14 @@ function storedLines(document: RawRecord, depth: number): readonly string[] {
   );
 }
 
-/** `10.0.0.1:80`, `[fd00::1]:80`. */
-function hostOf(address: string): string {
-  return address.replace(/:\d+$/, "").replace(/^\[(.*)\]$/, "$1");
-}
-
 /** Items of a list are objects of their own, so that a list of any length is read. */
 function isNextObject(text: string, { lines, indent }: Block): boolean {
   const start = blockStart.exec(text);
   if (start === null || (start[1]?.length ?? 0) > indent) return false;
+  // `- kind: ServiceAccount` below `subjects:` is a part of the binding.
+  const isPart = /^\s*- kind:/.test(text) && !/^\s*- /.test(lines[0] ?? "");
   const hasBoth = lines.some((line) => /^\s*(?:- )?kind:/.test(line)) && text.includes("kind:");
-  return hasBoth || text.includes("apiVersion:");
+  return (hasBoth && !isPart) || text.includes("apiVersion:");
 }
 
 function jsonValues(lines: readonly string[]): readonly unknown[] {

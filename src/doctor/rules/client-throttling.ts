@@ -39,6 +39,11 @@ const binding = 0.5;
 const usualLimit = 300;
 const burstAbove = 25;
 
+/** Syncs that wait for a limit all take the same time; a slow server answers sometimes so, sometimes so. */
+const syncsMin = 5;
+const pacedMinMs = 100;
+const pacedSpread = 1.5;
+
 const directions = ["leave", "join"] as const;
 
 /** A sign with how late changes are by it. */
@@ -56,13 +61,18 @@ export const clientThrottling: Cause = {
   explains: ["endpoint-backlog", "per-sync-get", "dead-endpoints", "no-endpoints"],
 
   signs(evidence) {
-    const causes = [...logSign(evidence), ...evidence.metrics.flatMap(limiterSign)];
+    const causes = [
+      ...logSign(evidence),
+      ...pacedSyncs(evidence),
+      ...evidence.metrics.flatMap(limiterSign),
+    ];
     return causes.length === 0 ? [] : [...causes, ...journeySigns(evidence)];
   },
 
   conclude(evidence) {
     const signs = [
       ...logSign(evidence),
+      ...pacedSyncs(evidence),
       ...evidence.metrics.flatMap(limiterSign),
       ...journeySigns(evidence),
     ];
@@ -122,6 +132,17 @@ function logSign({ signs }: Evidence): readonly LateSign[] {
   // The line leaves out the wait in the queue, so a change is later than it says.
   const delayMs = Math.max(lateMs, longestMs);
   return [{ weight: "proof", source: "logs", lines: [group.evidence(logText(group))], delayMs }];
+}
+
+/** Each of several services took equally long to sync, far longer than a request takes. */
+function pacedSyncs({ signs }: Evidence): readonly LateSign[] {
+  const group = signs.get("endpoint-synced");
+  const [shortestMs, longestMs] = [group?.shortestMs ?? 0, group?.longest?.ms ?? 0];
+  if (group === undefined || group.subjects.size < syncsMin) return [];
+  if (shortestMs < pacedMinMs || longestMs > pacedSpread * shortestMs) return [];
+  const text = `${counted(group.count, "sync")} of services took ${durationText(shortestMs)} to ${durationText(longestMs)} each, as they do when they wait for a limit`;
+  const delayMs = Math.max(lateMs, group.spanMs);
+  return [{ weight: "proof", source: "logs", lines: [group.evidence(text)], delayMs }];
 }
 
 function logText({ count, spanMs, longest }: SignGroup): string {

@@ -11,12 +11,12 @@ const conclusion: Conclusion = {
   fix: {
     component: "etcd",
     change: [
-      "etcd_disk_wal_fsync_duration_seconds   # metric of each member: p99 must stay below 10 ms",
-      "etcd_network_peer_round_trip_time_seconds",
+      "# on the machine of each member (--listen-metrics-urls, kubeadm has port 2381):",
+      "curl -s http://127.0.0.1:2381/metrics | grep -E 'wal_fsync_duration_seconds_(bucket|count)|peer_round_trip_time_seconds_(sum|count)'",
     ].join("\n"),
     reason:
-      "Look at these two metrics: a slow disk needs its own SSD, a slow network needs members nearer " +
-      "to each other. Large LIST requests without a limit have the same effect.",
+      "99 % of the fsyncs have to take less than 10 ms: a slower disk needs an SSD that etcd has for itself. A " +
+      "slow network needs members nearer to each other. Large LIST requests without a limit have the same effect.",
   },
   missing: [
     "the logs of the other etcd members: one slow member is a disk, all of them are the load",
@@ -49,9 +49,19 @@ const slowRequests = logCause({
   conclude: () => conclusion,
 });
 
+const unstored = /did not complete within|etcdserver/;
+
 /** A member that changes its leader again and again waits for its disk or for the others, too. */
 export const etcdSlow: Cause = {
   ...slowRequests,
+
+  /** A heartbeat that the API server could not store in time, as opposed to one that came late. */
+  explainsToo({ signs }) {
+    const failed = signs.get("node-status-failed")?.samples ?? [];
+    const isStored = failed.length > 0 && failed.every(({ detail }) => unstored.test(detail));
+    return isStored && signs.get("pleg-unhealthy") === undefined ? ["late-heartbeats"] : [];
+  },
+
   signs(evidence) {
     const lost = evidence.signs.get("etcd-leader");
     const own = slowRequests.signs(evidence);

@@ -2,13 +2,16 @@
 // limit and work of the API server; watchers see nothing of it.
 
 import { durationText } from "../../environment/duration-text.ts";
-import type { Cause } from "../cause.ts";
+import type { Cause, Conclusion, Sign } from "../cause.ts";
 import type { Writer } from "../evidence/audit-trail.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { placeText } from "../evidence/sign-log.ts";
 
 /** A rollout repeats a few writes. */
 const noOpsMin = 200;
+
+/** So often an object without addresses is not written, unless a comparison is wrong. */
+const emptyWritesMin = 5;
 
 /** A controller that mostly changes something is at work. */
 const noOpShare = 0.8;
@@ -23,7 +26,7 @@ export const noOpWrites: Cause = {
 
   signs(evidence) {
     const [writer] = idleWriters(evidence);
-    if (writer === undefined) return [];
+    if (writer === undefined) return emptyWrites(evidence);
     const { user, noOps, writes, noOpObjects, firstMs, lastMs, place } = writer;
     const text =
       `${noOps} of ${writes} writes of ${user} changed nothing: ${noOpObjects.size} objects within ` +
@@ -33,12 +36,13 @@ export const noOpWrites: Cause = {
 
   conclude(evidence) {
     const [writer] = idleWriters(evidence);
-    const user = writer?.user ?? "A client";
-    const resource = mostOf(writer?.resources);
-    const perObject = (writer?.noOps ?? 0) / Math.max(1, writer?.noOpObjects.size ?? 1);
+    if (writer === undefined) return ofEmptyEndpoints;
+    const { user } = writer;
+    const resource = mostOf(writer.resources);
+    const perObject = writer.noOps / Math.max(1, writer.noOpObjects.size);
     return {
       severity: "warning",
-      cause: `${user} writes ${resource} again and again although nothing changes, from ${mostOf(writer?.addresses)}.`,
+      cause: `${user} writes ${resource} again and again although nothing changes, from ${mostOf(writer.addresses)}.`,
       fix: {
         component: user,
         change: `# audit log: jq 'select(.user.username=="${user}" and .verb=="update") | .objectRef.name'`,
@@ -63,6 +67,43 @@ export function idleWriters({ objects }: Evidence): readonly Writer[] {
     .filter(({ noOps, writes }) => noOps >= noOpsMin && noOps >= noOpShare * writes)
     .sort((a, b) => b.noOps - a.noOps);
 }
+
+/** The Endpoints of a service without pods, written again and again: there is nothing to write. */
+function emptyWrites({ signs, objects }: Evidence): readonly Sign[] {
+  const group = signs.get("endpoints-written");
+  const [path = ""] = group?.topSubjects(1) ?? [];
+  if (group === undefined || group.mostOfOne < emptyWritesMin) return [];
+  const [, namespace = "", name = ""] =
+    /\/namespaces\/([^/]+)\/endpoints\/([^/?]+)/.exec(path) ?? [];
+  // A table of another namespace's command does not name it.
+  const empty =
+    objects.endpointsOf(`${namespace}/${name}`) ?? objects.endpointsOf(`default/${name}`);
+  if (empty === undefined || empty.ready + empty.notReady > 0) return [];
+  const text = `${path} was written ${group.mostOfOne} times within ${durationText(group.spanMs)}`;
+  const none = `the Endpoints ${name} have no address`;
+  return [
+    { weight: "proof", source: "logs", lines: [group.evidence(text)] },
+    {
+      weight: "support",
+      source: "objects",
+      lines: [{ text: none, source: placeText(empty.place) }],
+    },
+  ];
+}
+
+const ofEmptyEndpoints: Conclusion = {
+  severity: "warning",
+  cause:
+    "The endpoint controller writes the Endpoints of a service without pods again and again, although " +
+    "nothing changes.",
+  fix: {
+    component: "kube-controller-manager",
+    change: "upgrade to 1.6 or newer; until then give the service a pod, or delete it",
+    reason:
+      "Old versions compare a list without entries with no list, which is never equal. Each write is sent " +
+      "to every proxy.",
+  },
+};
 
 function mostOf(counts: ReadonlyMap<string, number> | undefined): string {
   return [...(counts ?? [])].sort(([, a], [, b]) => b - a)[0]?.[0] ?? "an unknown address";

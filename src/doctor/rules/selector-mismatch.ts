@@ -105,7 +105,7 @@ function refusedPorts(
 }
 
 function isWithoutEndpoints({ objects, signs }: Evidence, { key }: ServiceFacts): boolean {
-  const endpoints = objects.endpoints.get(key);
+  const endpoints = objects.endpointsOf(key);
   if (endpoints !== undefined) return endpoints.ready + endpoints.notReady === 0;
   return signs.get("no-active-endpoint")?.subjects.has(key) === true;
 }

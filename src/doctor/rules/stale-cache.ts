@@ -5,6 +5,7 @@ import { durationText } from "../../environment/duration-text.ts";
 import { type Cause, logCause } from "../cause.ts";
 import type { ApiServerFacts } from "../evidence/api-servers.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import { givenUp } from "../evidence/log-signs.ts";
 import { isPublishedSoon } from "../evidence/published-lag.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText, type SignGroup } from "../evidence/sign-log.ts";
@@ -24,6 +25,7 @@ const byLog = logCause({
   sign: "cache-behind",
   linesMin: 3,
   isEnough: isStuck,
+  isProved: ({ details }) => details.has(givenUp),
   text: (group) =>
     `${counted(group.count, "time")} a cache was behind (${group.topSubjects(1)[0] ?? ""} ${group.samples[0]?.detail ?? ""})`,
   conclude(group, { settings, journeys }) {
@@ -57,7 +59,7 @@ const byLog = logCause({
             component: "kube-controller-manager",
             change: isAffected
               ? "upgrade to 1.28.15, 1.29.10, 1.30.6, 1.31.2 or newer"
-              : "restart the controller manager that leads",
+              : "# restart the controller manager that leads; if it stays, the API server that it uses",
             reason:
               "The controller waits until its cache shows its own last write. It stays in this state when " +
               "the watch is stalled, and in 1.28 to 1.31 also after a write that changed nothing.",
@@ -125,5 +127,6 @@ function isStuck({ subjects, count, details, spanMs, mostOfOne, timesMs }: SignG
   const hasVersions = [...subjects.keys()].some((subject) => subject.includes(" at version "));
   const isLasting = timesMs.length === 0 || spanMs >= lastingMs;
   const isDense = !hasVersions && isLasting && mostOfOne >= retriesMin && spanMs <= denseMs * count;
-  return isSameVersion || isDense || details.has("Too large resource version");
+  const isSettled = details.has("Too large resource version") || details.has(givenUp);
+  return isSameVersion || isDense || isSettled;
 }

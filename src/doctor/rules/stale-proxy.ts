@@ -5,6 +5,7 @@ import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { type HopDelay, hopDelays } from "../evidence/hop-delays.ts";
+import type { ObjectFacts } from "../evidence/objects.ts";
 import type { AddressFailures } from "../evidence/request-log.ts";
 import { placeText } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
@@ -38,11 +39,14 @@ export const staleProxy: Cause = {
       cause: `${what} still uses ${which} long after the EndpointSlices have changed: its own copy of them is old.`,
       fix: {
         component: replica?.witness ?? "the ingress controller",
-        change:
-          "kubectl -n ingress-nginx delete pod REPLICA   # then look at its watches and permissions",
+        change: [
+          "# first the reason, which a restart removes from sight:",
+          "kubectl -n ingress-nginx logs REPLICA --since=24h | grep -iE 'failed to (list|watch)|forbidden|emerg|rejected' | tail",
+          "kubectl -n ingress-nginx delete pod REPLICA",
+        ].join("\n"),
         reason:
-          "A restart reads everything again. Look before it for the reason in the log of the replica: " +
-          "failed watches of endpointslices, a missing permission, a rejected configuration.",
+          "A restart reads everything again. The reason is in the log of the replica: failed watches of " +
+          "endpointslices, a missing permission, a rejected configuration.",
       },
       missing: ["the log of the ingress controller, from before the first failed request"],
     };
@@ -51,15 +55,22 @@ export const staleProxy: Cause = {
 
 /** Failing for long, and neither a listed endpoint nor a pod has the address. */
 function unlistedAddresses({ objects, requests }: Evidence): readonly AddressFailures[] {
-  if (objects.listedAddresses.size === 0) return [];
+  if (objects.listedAddresses.size === 0 || objects.isListCut) return [];
   const ofPods = new Set([...objects.pods.values()].map(({ ip }) => ip));
   return [...requests.failures.values()].filter(
-    ({ address, count, firstMs = 0, lastMs = 0 }) =>
+    ({ address, ports, count, firstMs = 0, lastMs = 0 }) =>
       count >= failuresMin &&
+      areListed(objects, ports) &&
       lastMs - firstMs >= lastingMs &&
       !objects.listedAddresses.has(address) &&
       !ofPods.has(address),
   );
+}
+
+/** Endpoints of another service say nothing about these: one of the ports has to be the same. */
+function areListed({ listedPorts }: ObjectFacts, ports: ReadonlySet<number>): boolean {
+  if (listedPorts.size === 0 || ports.size === 0) return true;
+  return [...ports].some((port) => listedPorts.has(port));
 }
 
 function unlisted(evidence: Evidence): readonly Sign[] {
@@ -67,7 +78,8 @@ function unlisted(evidence: Evidence): readonly Sign[] {
   if (first === undefined) return [];
   const { address, count, firstMs = 0, lastMs = 0, place } = first;
   const failed = `${counted(count, "connection")} to ${address} failed within ${durationText(lastMs - firstMs)}`;
-  const listed = `${address} is none of the ${counted(evidence.objects.listedAddresses.size, "address").replace("addresss", "addresses")} in Endpoints and EndpointSlices`;
+  const { size } = evidence.objects.listedAddresses;
+  const listed = `no Endpoints or EndpointSlice lists ${address} (${size} ${size === 1 ? "address" : "addresses"} read)`;
   const [service] = evidence.objects.endpoints.values();
   return [
     { weight: "proof", source: "logs", lines: [{ text: failed, source: placeText(place) }] },

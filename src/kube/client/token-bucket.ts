@@ -84,6 +84,15 @@ export class TokenBucket {
     await this.use(this.reserve(), signal);
   }
 
+  /** Resolves when a token is there, and takes none. */
+  async untilToken(signal?: AbortSignal): Promise<void> {
+    signal?.throwIfAborted();
+    for (let missing = 1 - this.tokens(); missing > 0; missing = 1 - this.tokens()) {
+      // Rounded up: a wait too short for the clock to show would never be over.
+      await this.#timers.sleep(Math.ceil(missing * this.#msPerToken), signal);
+    }
+  }
+
   /** Waits for the time of a reservation just made; cancels it when the signal aborts first. */
   async use(reservation: Reservation, signal?: AbortSignal): Promise<void> {
     if (reservation.waitMs === 0) return;

@@ -31,6 +31,36 @@ test("as many keys as there are workers are worked on at once", async () => {
   expect(starts).toEqual(["a at 0", "b at 0", "c at 100", "d at 100", "e at 200"]);
 });
 
+test("a fresh key goes ahead of those that wait until one may be taken", async () => {
+  const starts = await withQueue(async (queue, { clock, timers, log }) => {
+    const starts: string[] = [];
+    const sync: Sync = async (key) => {
+      starts.push(`${key} at ${clock.monotonicMs()}`);
+      await timers.sleep(1_000);
+    };
+    for (const key of ["a", "b", "c"]) queue.add(key, "resync");
+    const stop = new AbortController();
+    const { signal } = stop;
+    const beforeTake = () => timers.sleep(100, signal);
+    const working = runWorkers({
+      queue,
+      workers: 3,
+      sync,
+      beforeTake,
+      maxRetries: 15,
+      log,
+      signal,
+    });
+    await timers.sleep(150);
+    queue.add("fresh");
+    await timers.sleep(3_000);
+    stop.abort();
+    await working;
+    return starts;
+  });
+  expect(starts).toEqual(["a at 100", "fresh at 200", "b at 300", "c at 1200"]);
+});
+
 test("a failing key is tried again with growing delays and then given up with one line", async () => {
   const seen = await withQueue(async (queue, { clock, timers, log }, simulation) => {
     const tries: string[] = [];

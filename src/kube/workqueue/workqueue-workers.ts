@@ -13,6 +13,11 @@ export interface WorkersOptions {
   readonly queue: Workqueue;
   readonly workers: number;
   readonly sync: Sync;
+  /**
+   * Awaited before a key is taken, by one worker at a time: the next begins when the work on that key
+   * waits for something. Keys that come meanwhile can so be ahead of those that are queued.
+   */
+  readonly beforeTake?: (signal: AbortSignal) => Promise<void>;
   /** Retries of one key before it is dropped; Kubernetes' endpoint controllers allow 15. */
   readonly maxRetries: number;
   readonly log: Log;
@@ -26,26 +31,46 @@ export interface WorkersOptions {
 export async function runWorkers(options: WorkersOptions): Promise<void> {
   // Each worker that waits listens to the signal; that is not a leak to warn of.
   setMaxListeners(0, options.signal);
-  await Promise.all(Array.from({ length: options.workers }, () => work(options)));
+  const turns = options.beforeTake === undefined ? undefined : new Turns();
+  await Promise.all(Array.from({ length: options.workers }, () => work(options, turns)));
 }
 
-async function work(options: WorkersOptions): Promise<void> {
-  const { queue, signal } = options;
+async function work(options: WorkersOptions, turns: Turns | undefined): Promise<void> {
   for (;;) {
-    const key = await nextKey(options);
-    if (key === undefined) return;
-    if (signal.aborted) {
-      // The key was handed over just before the abort; the queue may outlive these workers.
-      queue.add(key);
-      queue.done(key);
-      return;
-    }
-    await workOn(key, options);
+    const begun = await (turns === undefined ? begin(options) : turns.inTurn(() => begin(options)));
+    if (begun === undefined) return;
+    await begun.working;
   }
 }
 
-async function nextKey({ queue, signal }: WorkersOptions): Promise<string | undefined> {
+/** One after the other. */
+class Turns {
+  #last: Promise<unknown> = Promise.resolve();
+
+  async inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work, work);
+    this.#last = result;
+    return await result;
+  }
+}
+
+/** Takes a key and begins the work on it; undefined when there is none any more. */
+async function begin(
+  options: WorkersOptions,
+): Promise<{ readonly working: Promise<void> } | undefined> {
+  const { queue, signal } = options;
+  const key = await nextKey(options);
+  if (key === undefined) return undefined;
+  if (!signal.aborted) return { working: workOn(key, options) };
+  // The key was handed over just before the abort; the queue may outlive these workers.
+  queue.add(key);
+  queue.done(key);
+  return undefined;
+}
+
+async function nextKey({ queue, signal, beforeTake }: WorkersOptions): Promise<string | undefined> {
   try {
+    if (beforeTake !== undefined) await beforeTake(signal);
     return await queue.get(signal);
   } catch (error) {
     if (signal.aborted) return undefined;

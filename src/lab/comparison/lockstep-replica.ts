@@ -60,6 +60,7 @@ export async function startWholeReplica(options: WholeReplicaOptions): Promise<S
     address: `${host}:${port}`,
     statusUrl: `http://${host}:${replica.statusAddress?.port}`,
     problem: () => replica.notReadyBecause,
+    proxyRun: () => replica.proxyRun,
     stop,
   };
 }

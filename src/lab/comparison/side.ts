@@ -11,6 +11,8 @@ export interface SideReplica {
   readonly address: string;
   /** Why it does not serve, where that is known; undefined while it does. */
   readonly problem?: () => string | undefined;
+  /** Names the run of its proxy: another one after each start. Undefined while none runs. */
+  readonly proxyRun?: () => string | undefined;
   /** Where it answers questions about its decisions; a stock replica has no such address. */
   readonly statusUrl?: string;
   /** Idempotent. */

@@ -17,6 +17,8 @@ export interface EntryReplica {
   readonly name: string;
   /** `host:port`. */
   readonly address: string;
+  /** As a Service lists its ready pods; always unless given. */
+  readonly isListed?: () => boolean;
 }
 
 export interface EntryOptions extends Pick<Environment, "clock" | "network"> {
@@ -123,7 +125,7 @@ export class Entry {
   /** Every replica once, beginning with the one whose turn it is; those left out come last. */
   #inTurn(): readonly Replica[] {
     const now = this.#options.clock.monotonicMs();
-    const all = this.#replicas;
+    const all = this.#replicas.filter(({ isListed }) => isListed?.() !== false);
     const rotated = all.map((_, index) => all[(this.#turn + index) % all.length]);
     this.#turn = (this.#turn + 1) % Math.max(1, all.length);
     const order = rotated.filter((replica) => replica !== undefined);

@@ -21,6 +21,8 @@ export interface TrafficSourceOptions extends Pick<Environment, "clock" | "timer
   readonly hosts: readonly string[];
   /** Taken in turn, after every host has had the one before; `/` unless given. */
   readonly paths?: readonly string[];
+  /** `GET` unless given; nothing on the way may repeat a `POST` that was sent. */
+  readonly method?: "GET" | "POST";
   /** From sending to the last byte; `defaultDeadlineMs` unless given. */
   readonly deadlineMs?: number;
   readonly onResult: (result: TrafficResult) => void;
@@ -104,13 +106,13 @@ export class TrafficSource {
   }
 
   async #exchange(url: string, host: string): Promise<Answer> {
-    const { network, timers } = this.#options;
+    const { network, timers, method = "GET" } = this.#options;
     const deadline = new AbortController();
     const cancel = timers.after(this.#deadlineMs, () => deadline.abort(new Error("too late")));
     try {
       const signal = AbortSignal.any([deadline.signal, this.#stopped.signal]);
       const headers = { host, "user-agent": "lockstep-traffic" };
-      const response = await network.request({ method: "GET", url, headers, signal });
+      const response = await network.request({ method, url, headers, signal });
       const body = await readText(response.body);
       const outcome = { kind: "answered", status: response.status } as const;
       return { outcome, ...readAnswer(response.headers, body) };

@@ -3,7 +3,6 @@
 // of each entry, and the reader knows when the answer was sent. If the journal has dropped entries,
 // or the replica was restarted, the state is read again, and the differences happened in between.
 import { elapsedMs, type MonotonicMs, monotonicAfter } from "../../environment/clock.ts";
-import type { Environment } from "../../environment/environment.ts";
 import type { RoutedEndpoint, RoutedWitness } from "../routed-witness.ts";
 import {
   type JournalAnswer,
@@ -13,20 +12,24 @@ import {
   readState,
   serviceOfPort,
 } from "./lockstep-answers.ts";
-import { askProxy, jsonOf, type ProxyAnswer } from "./proxy-request.ts";
+import { type AskProxy, jsonOf, type ProxyAnswer } from "./proxy-request.ts";
 import type { ProxyReader } from "./proxy-source.ts";
 import { SeenPorts } from "./seen-ports.ts";
 
-export interface LockstepReaderOptions extends Pick<Environment, "clock" | "timers" | "network"> {
-  /** Of its status listener, without a path. */
-  readonly url: string;
+export interface LockstepReaderOptions {
+  /** Asks its status listener. */
+  readonly ask: AskProxy;
   readonly witness: RoutedWitness;
   /** The clusters' names here; where the replica has another name, its endpoints go by the pod. */
   readonly clusters: ReadonlySet<string>;
 }
 
 /** Answers no entry, only where the journal stands. */
-const afterAll = Number.MAX_SAFE_INTEGER;
+export const afterAll = Number.MAX_SAFE_INTEGER;
+
+export function journalPath(after: number): (base: string) => string {
+  return (base) => `${base}/routed?after=${after}`;
+}
 
 /** An answer that took longer leaves open by so much when a change was routed. */
 const exactEnoughMs = 50;
@@ -71,9 +74,9 @@ export class LockstepReader implements ProxyReader {
   }
 
   async #askJournal(signal: AbortSignal): Promise<TimedJournal> {
-    const url = `${this.#options.url}/routed?after=${this.#place?.last ?? afterAll}`;
-    const answer = await askProxy({ ...this.#options, url, signal });
-    return { ...answer, journal: readJournal(jsonOf(answer, url)) };
+    const after = this.#place?.last ?? afterAll;
+    const answer = await this.#options.ask(journalPath(after), signal);
+    return { ...answer, journal: readJournal(jsonOf(answer)) };
   }
 
   /**
@@ -82,11 +85,10 @@ export class LockstepReader implements ProxyReader {
    */
   async #readState(signal: AbortSignal): Promise<void> {
     const { witness } = this.#options;
-    const url = `${this.#options.url}/state`;
-    const answer = await askProxy({ ...this.#options, url, signal });
+    const answer = await this.#options.ask((base) => `${base}/state`, signal);
     const { receivedAt: at } = answer;
     const before = this.#routed;
-    const ports = readState(jsonOf(answer, url));
+    const ports = readState(jsonOf(answer));
     this.#routed = keyed(ports);
     for (const [port, all] of ports) this.#seenPorts.note(serviceOfPort(port), port, all);
     const services = [...this.#routed.keys()];

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { simulate } from "../../simulation/simulation.ts";
 import { detectProxyKind, ProxyAddressError, readProxyAddress } from "./proxy-address.ts";
+import { askingUrl } from "./proxy-request.ts";
 
 it("reads a kind and a URL, or one of them", () => {
   expect(readProxyAddress("lockstep=http://10.0.0.5:10260")).toEqual({
@@ -13,6 +14,11 @@ it("reads a kind and a URL, or one of them", () => {
     url: "http://[::1]:10246",
     kind: "ingress-nginx",
   });
+  expect(readProxyAddress("haproxy=http://10.0.0.5:8404/stats/")).toEqual({
+    name: "10.0.0.5:8404/stats",
+    url: "http://10.0.0.5:8404/stats",
+    kind: "haproxy",
+  });
   expect(readProxyAddress("https://proxy.example/")).toEqual({
     name: "proxy.example",
     url: "https://proxy.example",
@@ -21,7 +27,7 @@ it("reads a kind and a URL, or one of them", () => {
 });
 
 it.each([
-  ["traefik=http://a:1", "unknown kind of proxy traefik"],
+  ["caddy=http://a:1", "unknown kind of proxy caddy"],
   ["http://a:1/configuration", "is not the address of a proxy"],
   ["http://", "is not the address of a proxy"],
   ["", "is not the address of a proxy"],
@@ -32,24 +38,24 @@ it.each([
   expect(() => readProxyAddress(text)).toThrow("use lockstep=http://HOST:PORT");
 });
 
-it("reports anything else as neither", () =>
+it("reports anything else as none of them", () =>
   simulate({ seed: 1 }, async (simulation) => {
     await simulation.host("web").network.listen({ host: "web", port: 80 }, (exchange) => {
       exchange.respond(200).end(Buffer.from("<html>"));
     });
     const { signal } = new AbortController();
-    const asking = detectProxyKind("http://web:80", { ...simulation.host("observer"), signal });
+    const ask = askingUrl({ ...simulation.host("observer"), url: "http://web:80" });
+    const asking = detectProxyKind("http://web:80", ask, signal);
     await expect(asking).rejects.toThrow(
-      "http://web:80 is neither the status port of a Lockstep replica nor ingress-nginx; use",
+      "http://web:80 answers as none of lockstep, ingress-nginx, envoy, traefik, haproxy: give the " +
+        "kind for the reason; use lockstep=http://HOST:PORT",
     );
   }));
 
-it("says that neither kind answers where nothing does", () =>
+it("says that nothing answers where nothing does", () =>
   simulate({ seed: 1 }, async (simulation) => {
     const { signal } = new AbortController();
-    const asking = detectProxyKind("http://web:80", { ...simulation.host("observer"), signal });
-    await expect(asking).rejects.toThrow(
-      "http://web:80 answers neither at /configuration/backends (ingress-nginx) nor at /routed " +
-        "(Lockstep): web: no such host",
-    );
+    const ask = askingUrl({ ...simulation.host("observer"), url: "http://web:80" });
+    const asking = detectProxyKind("http://web:80", ask, signal);
+    await expect(asking).rejects.toThrow(/^http:\/\/web:80 does not answer: .*web: no such host$/);
   }));

@@ -60,6 +60,7 @@ export class RuleTarget {
     return {
       Ingress: this.#ingresses,
       Secret: {
+        kind: secretKind,
         note: (raw) => {
           const { namespace, name } = isRecord(raw) ? recordAt(raw, "metadata") : {};
           const watch = this.#watchOf(String(namespace), String(name));

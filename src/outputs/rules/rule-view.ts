@@ -43,7 +43,9 @@ export class RuleView {
         this.#look(namespace, false);
       },
     });
-    this.sources = options.sources.map(
+    // A cluster that imports from others does not need copies of its own Ingresses.
+    const foreign = options.sources.filter(({ cluster }) => cluster !== options.target.cluster);
+    this.sources = foreign.map(
       ({ cluster, client }) =>
         new RuleSource({
           ...others,

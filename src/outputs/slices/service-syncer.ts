@@ -11,7 +11,8 @@ import type { LeaderElection } from "../../kube/leader/leader-election.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
 import { RuleSyncer, type RulesReport } from "../rules/rule-syncer.ts";
-import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
+import { ExportStatuses } from "./export-statuses.ts";
+import { type ShownSyncer, type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SourceReport } from "./sync-source.ts";
 import { SyncView, type SyncViewOptions } from "./sync-view.ts";
 import { SyncConflictError, SyncWriter } from "./sync-writer.ts";
@@ -23,6 +24,10 @@ export interface ServiceSyncerOptions
   readonly rules?: RuleSettings;
   /** For writes; rate-limited, and apart from the watches so that those never wait for it. */
   readonly writeClient: KubeClient;
+  /** By source, the client that writes the status of its ServiceExports; none when absent. */
+  readonly exportStatusClients?: ReadonlyMap<string, KubeClient>;
+  /** With it, a service is taken from the queue only when a write may be made at once. */
+  readonly untilMayWrite?: (signal: AbortSignal) => Promise<void>;
   /** Writes only while it leads; a standby watches, so that it can begin at once. */
   readonly election?: LeaderElectionOf;
   /** Called when the access cluster shows what a business cluster offers; returns at once. */
@@ -71,6 +76,9 @@ export interface SyncedReport {
 /** One service waits for one write after the other; many wait beside each other. */
 const workers = 10;
 
+/** A resync that writes nothing never waits: after so long, events are let in between. */
+const longestTurnMs = 5;
+
 /** As Kubernetes' endpoint controllers; the resync brings a dropped key back. */
 const maxRetries = 15;
 
@@ -91,14 +99,17 @@ export class ServiceSyncer {
   readonly #unfinished = new Map<string, readonly EndpointSlice[]>();
   readonly #undone = new UndoneWrites();
   readonly #rules: RuleSyncer | undefined;
+  readonly #exportStatuses: ExportStatuses | undefined;
   #cancelResync: CancelTimer | undefined;
   #election: ReturnType<LeaderElectionOf> | undefined;
   #isWriting = false;
+  #turnBeganAt: MonotonicMs;
   #lastError: string | undefined;
 
   constructor(options: ServiceSyncerOptions) {
     const { metrics, clock, timers, log } = options;
     this.#options = options;
+    this.#turnBeganAt = clock.monotonicMs();
     this.#queue = new Workqueue({
       clock,
       timers,
@@ -125,11 +136,19 @@ export class ServiceSyncer {
       ...(metrics === undefined ? {} : { metrics }),
     });
     this.#metrics = syncMetrics(metrics ?? new Registry());
+    const { exportStatusClients: clients } = options;
+    if (clients !== undefined && clients.size > 0) {
+      const { sources } = this.view;
+      const { cluster } = options.target;
+      this.#exportStatuses = new ExportStatuses({ ...options, clients, sources, target: cluster });
+    }
   }
 
   /** Runs until the signal aborts; rejects only when the access cluster cannot be written to. */
   async run(signal: AbortSignal): Promise<void> {
     const { onKnown, election } = this.#options;
+    const shown = (): ShownSyncer => this.#shown();
+    this.#metrics.shown.add(shown);
     try {
       await this.view.start(signal);
       onKnown?.(this.view);
@@ -150,8 +169,25 @@ export class ServiceSyncer {
     } finally {
       this.#cancelResync?.();
       this.#queue.shutDown();
+      this.#exportStatuses?.stop();
       await Promise.all([this.view.stop(), this.#rules?.stop()]);
+      this.#metrics.shown.delete(shown);
     }
+  }
+
+  #shown(): ShownSyncer {
+    const { clock, target } = this.#options;
+    const problem = this.view.target.waitingFor() ?? this.view.target.staleness;
+    return {
+      target: target.cluster,
+      isWriting: this.#isWriting,
+      isTargetFresh: problem === undefined,
+      sources: this.view.sources.map(({ cluster, currentAtMs }) => ({
+        cluster,
+        currentMsAgo:
+          currentAtMs === undefined ? Infinity : elapsedMs(currentAtMs, clock.monotonicMs()),
+      })),
+    };
   }
 
   report(): SyncerReport {
@@ -175,13 +211,25 @@ export class ServiceSyncer {
     this.#isWriting = true;
     try {
       const sync = (key: string, stop: AbortSignal) => this.#syncNoting(key, stop);
+      const beforeTake = (stop: AbortSignal) => this.#beforeTake(stop);
       await Promise.all([
-        runWorkers({ queue: this.#queue, workers, sync, maxRetries, log, signal }),
+        runWorkers({ queue: this.#queue, workers, sync, beforeTake, maxRetries, log, signal }),
+        this.#exportStatuses?.run(signal),
         this.#rules?.work(signal),
       ]);
     } finally {
       this.#isWriting = false;
     }
+  }
+
+  /** A change that has just happened must not wait behind writes that wait for the limit. */
+  async #beforeTake(signal: AbortSignal): Promise<void> {
+    const { clock, timers, untilMayWrite } = this.#options;
+    if (elapsedMs(this.#turnBeganAt, clock.monotonicMs()) >= longestTurnMs) {
+      await timers.breathe();
+      this.#turnBeganAt = clock.monotonicMs();
+    }
+    await untilMayWrite?.(signal);
   }
 
   async #syncNoting(key: string, signal: AbortSignal): Promise<void> {
@@ -204,15 +252,23 @@ export class ServiceSyncer {
     const startedAt = clock.monotonicMs();
     // Kept until all writes are made: a retry has only the rest of them.
     const before = this.#unfinished.get(key) ?? this.view.target.heldSlices(key);
-    const { writes, blocked, offers, lookAgainMs } = this.view.plan(key);
+    const { writes, blocked, importBlocked, offers, lookAgainMs } = this.view.plan(key);
     // Rounded up: a wait too short for the clock to show would never be over.
     if (lookAgainMs !== undefined) this.#queue.addAfter(key, Math.ceil(lookAgainMs));
     const decidedAt = clock.monotonicMs();
     const phase = { target: target.cluster };
     const seconds = elapsedMs(startedAt, decidedAt) / 1000;
     this.#metrics.phaseSeconds.observe({ ...phase, phase: "decide" }, seconds);
-    this.#noteBlocked(key, blocked);
-    if (blocked !== undefined) return;
+    this.#noteBlocked(key, blocked ?? importBlocked);
+    // After a write of more than endpoints, the next plan shows whether all is there.
+    const isDone = writes.every(({ kind }) => kind === "EndpointSlice");
+    const noteExports = () => {
+      if (isDone) this.#exportStatuses?.note(key, offers, blocked ?? importBlocked);
+    };
+    if (blocked !== undefined) {
+      noteExports();
+      return;
+    }
     if (writes.length > 0) this.#unfinished.set(key, before);
     for (const write of writes) await this.#writer.apply(write, signal);
     this.#unfinished.delete(key);
@@ -223,6 +279,7 @@ export class ServiceSyncer {
     }
     this.#notice(key, offers, writes.length);
     for (const offer of offers) this.#report(key, offer, writes.length);
+    noteExports();
   }
 
   /** One line for each endpoint; of a service that is copied for the first time, only in detail. */

@@ -17,6 +17,7 @@ import { type Namespace, namespaceKind } from "../../kube/kinds/namespace.ts";
 import { type Service, serviceKind } from "../../kube/kinds/service.ts";
 import { publishedForm } from "../../sources/published-form.ts";
 import { TargetCollection } from "./target-collection.ts";
+import { TargetImports } from "./target-imports.ts";
 
 export interface SyncTargetOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
@@ -25,6 +26,10 @@ export interface SyncTargetOptions
   readonly names: CopyNames;
   /** By discovery when absent: slices, or Endpoints where the cluster has no slices. */
   readonly copyAs?: CopyForm | undefined;
+  /** Whether exported services are imported. */
+  readonly needsImports?: boolean;
+  /** It became known whether there can be imports. */
+  readonly onImports?: () => void;
   /** Something of the copy of this service changed, and it is Lockstep's own or stands in its way. */
   readonly onService: (key: string, isOwn: boolean) => void;
   /** The Service of a copy, or one in its place, came, changed or went. */
@@ -56,6 +61,7 @@ export class SyncTarget {
   #form: CopyForm = "slices";
   /** Those that this API server has, and that are needed. */
   #watched: readonly WatchedCollection[];
+  readonly imports: TargetImports | undefined;
 
   constructor(options: SyncTargetOptions) {
     const { names, onService, onNamespace } = options;
@@ -96,6 +102,13 @@ export class SyncTarget {
       onChange: (endpoints) => changed(objectKey(endpoints.metadata), isOwned(names, endpoints)),
     });
     this.#watched = [this.#namespaces, this.#services];
+    if (options.needsImports === true) {
+      this.imports = new TargetImports({
+        ...options,
+        onChange: (found) => onService(objectKey(found.metadata), isOwned(names, found)),
+        onKnown: () => options.onImports?.(),
+      });
+    }
   }
 
   /** Without Endpoints where they are not watched: they are only deleted then, by their name. */
@@ -122,6 +135,16 @@ export class SyncTarget {
       isTaken: (name) =>
         this.#slices.isShown(namespace, name) ||
         slices.some((slice) => slice.metadata.name === name),
+      ...this.#importState(key),
+    };
+  }
+
+  #importState(key: string): Pick<TargetState, "serviceImport" | "importSupport"> {
+    const serviceImport = this.imports?.find(key);
+    const importSupport = this.imports?.support;
+    return {
+      ...(serviceImport === undefined ? {} : { serviceImport }),
+      ...(importSupport === undefined ? {} : { importSupport }),
     };
   }
 
@@ -155,7 +178,9 @@ export class SyncTarget {
   waitingFor(): string | undefined {
     const waiting = this.#watched.filter(({ synced }) => !synced);
     const [first] = waiting;
-    if (first === undefined) return undefined;
+    if (first === undefined) {
+      return this.imports?.isSettled === false ? "serviceimports are not listed yet" : undefined;
+    }
     return `${first.kind.resource} are not listed yet (${first.condition().message})`;
   }
 
@@ -177,13 +202,15 @@ export class SyncTarget {
       ...(this.#form === "slices" ? [] : [this.#endpoints]),
     ];
     for (const collection of this.#watched) collection.start();
+    this.imports?.start();
     await Promise.all(this.#watched.map((collection) => collection.waitForSync(signal)));
   }
 
   /** Idempotent; it cannot be started again. */
   async stop(): Promise<void> {
     const all = [this.#namespaces, this.#services, this.#slices, this.#endpoints];
-    await Promise.all(all.map((collection) => collection.stop()));
+    const parts = [...all, ...(this.imports ? [this.imports] : [])];
+    await Promise.all(parts.map((part) => part.stop()));
   }
 
   /** Of the service that an object of this key would be the copy of; undefined for none. */

@@ -75,6 +75,8 @@ export class SyncView {
       ...options.target,
       names: options.policy.names,
       copyAs: options.policy.copyAs,
+      needsImports: (options.policy.imports ?? "none") !== "none",
+      onImports: () => this.lookAgain(),
       onService: (key, isOwn) => {
         if (isOwn) this.#keys.add(key);
         if (this.#keys.has(key)) options.onService(key, "resync");

@@ -12,14 +12,17 @@ import {
 import { endpointSliceKind } from "../../kube/kinds/endpoint-slice.ts";
 import { endpointsKind } from "../../kube/kinds/endpoints.ts";
 import { ingressKind } from "../../kube/kinds/ingress.ts";
-import { collectionPath, objectPath } from "../../kube/kinds/kind.ts";
+import { collectionPath, objectPath, type ResourcePlace } from "../../kube/kinds/kind.ts";
 import { namespaceKind } from "../../kube/kinds/namespace.ts";
 import { secretKind } from "../../kube/kinds/secret.ts";
 import { serviceKind } from "../../kube/kinds/service.ts";
+import { serviceImportKind } from "../../kube/kinds/service-import.ts";
 import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
+import type { SyncTarget } from "./sync-target.ts";
 
 /** Takes note of answers, so that the next plan knows them before the watch shows them. */
 export interface WrittenCollection {
+  readonly kind: ResourcePlace;
   /** Returns the object's version. */
   note(raw: unknown): string;
   noteGone(namespace: string, name: string): void;
@@ -31,6 +34,7 @@ export interface SyncWriterOptions {
     readonly cluster: string;
     /** Without one for a kind that is only deleted, by its name. */
     readonly collections: Partial<Readonly<Record<SyncedKind, WrittenCollection>>>;
+    readonly imports?: SyncTarget["imports"];
   };
   readonly log: Log;
   readonly metrics?: Registry;
@@ -57,22 +61,32 @@ export class SyncWriter {
   /** Rejects with a `SyncConflictError` when a new plan may succeed at once. */
   async apply(write: SyncWrite, signal: AbortSignal): Promise<void> {
     const { client, target } = this.#options;
-    const collection = target.collections[write.kind];
+    const collection = this.#collection(write);
     const limits = { deadlineMs: requestDeadlineMs, signal };
     const labels = { target: target.cluster, kind: write.kind };
     try {
-      const answer = await client.request({ ...writeRequest(write), ...limits });
+      const answer = await client.request({ ...writeRequest(write, collection?.kind), ...limits });
       this.#metrics.writes.inc({ ...labels, type: write.type });
       if (write.type === "delete") collection?.noteGone(write.namespace, write.name);
       else if (collection !== undefined)
         this.#noteVersion(write, collection.note(parseJson(answer)));
     } catch (error) {
-      if (!(error instanceof StatusError) || !wasTooLate(error)) throw error;
+      if (!(error instanceof StatusError)) throw error;
+      if (write.kind === "ServiceImport" && error.code === 403) {
+        target.imports?.noteForbidden(error.message);
+        throw new SyncConflictError(error.message, { cause: error });
+      }
+      if (!wasTooLate(error)) throw error;
       this.#metrics.conflicts.inc(labels);
       await this.#readAgain(write, limits);
       const isGoneAnyway = write.type === "delete" && error.code === 404;
       if (!isGoneAnyway) throw new SyncConflictError(error.message, { cause: error });
     }
+  }
+
+  #collection({ kind }: SyncWrite): WrittenCollection | undefined {
+    const { target } = this.#options;
+    return kind === "ServiceImport" ? target.imports?.collection : target.collections[kind];
   }
 
   #noteVersion(write: SyncWrite, version: string): void {
@@ -87,10 +101,10 @@ export class SyncWriter {
     write: SyncWrite,
     limits: Pick<KubeRequest, "deadlineMs" | "signal">,
   ): Promise<void> {
-    const { client, target } = this.#options;
-    const collection = target.collections[write.kind];
+    const { client } = this.#options;
+    const collection = this.#collection(write);
     if (collection === undefined) return;
-    const path = objectPath(kinds[write.kind], write);
+    const path = objectPath(collection.kind, write);
     try {
       const answer = await client.request({ verb: "get", method: "GET", path, ...limits });
       collection.note(parseJson(answer));
@@ -113,10 +127,12 @@ const kinds = {
   Endpoints: endpointsKind,
   Ingress: ingressKind,
   Secret: secretKind,
+  ServiceImport: serviceImportKind("v1beta1"),
 } as const;
 
-export function writeRequest(write: SyncWrite): KubeRequest {
-  const kind = kinds[write.kind];
+/** With the kind as the target serves it, where that has several versions. */
+export function writeRequest(write: SyncWrite, served?: ResourcePlace): KubeRequest {
+  const kind = served ?? kinds[write.kind];
   switch (write.type) {
     case "create":
       return {
@@ -129,7 +145,7 @@ export function writeRequest(write: SyncWrite): KubeRequest {
       return {
         verb: "patch",
         method: "PATCH",
-        path: objectPath(kind, write),
+        path: objectPath(kind, write, write.subresource),
         body: write.patch,
         contentType: "application/merge-patch+json",
       };

@@ -2,7 +2,7 @@
 // own cluster, else the current context.
 import { resolve as absolute } from "node:path";
 import type { Environment } from "../../../environment/environment.ts";
-import { HttpKubeClient } from "../../../kube/client/http-client.ts";
+import { HttpKubeClient, type HttpKubeClientOptions } from "../../../kube/client/http-client.ts";
 import { type ClusterAccess, CredentialsError } from "../../../kube/credentials/credentials.ts";
 import { inClusterAccess, isInCluster } from "../../../kube/credentials/credentials-in-cluster.ts";
 import { kubeconfigAccess } from "../../../kube/credentials/credentials-kubeconfig.ts";
@@ -37,6 +37,10 @@ export function assistCluster(
   });
 }
 
-export function clientOf(environment: Environment, { access }: AssistCluster): HttpKubeClient {
-  return new HttpKubeClient({ ...environment, cluster: access, userAgent });
+export function clientOf(
+  environment: Environment,
+  { access }: AssistCluster,
+  onForbidden?: HttpKubeClientOptions["onForbidden"],
+): HttpKubeClient {
+  return new HttpKubeClient({ ...environment, cluster: access, userAgent, onForbidden });
 }

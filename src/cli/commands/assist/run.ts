@@ -2,9 +2,12 @@
 import { Registry } from "prom-client";
 import type { TwinSelection } from "../../../decide/assisting/twin-selection.ts";
 import type { Environment } from "../../../environment/environment.ts";
+import type { StatusError } from "../../../kube/client/client.ts";
+import { MissingPermissions } from "../../../kube/client/missing-permissions.ts";
 import { logThrottled, RateLimitedClient } from "../../../kube/client/rate-limited-client.ts";
 import { TokenBucket } from "../../../kube/client/token-bucket.ts";
 import { outsideIdentity, podIdentity } from "../../../kube/leader/leader-identity.ts";
+import { assistPermissionEffects } from "../../../outputs/twins/assist-permission-effects.ts";
 import { AssistReplica } from "../../../outputs/twins/assist-replica.ts";
 import { TwinView } from "../../../outputs/twins/twin-view.ts";
 import { startStatusListener } from "../../../telemetry/status-listener.ts";
@@ -44,12 +47,14 @@ async function keepTwins(
   const { clock, timers, log } = environment;
   const { identity, lease } = placeOf(environment, flags, cluster);
   const metrics = new Registry();
-  const client = clientOf(environment, cluster);
+  const missing = new MissingPermissions({ log, effects: assistPermissionEffects });
+  const note = (name: string, error: StatusError): void => missing.note(name, error);
+  const client = clientOf(environment, cluster, note);
   const replica = new AssistReplica({
     ...environment,
     client,
     cluster: cluster.access.name,
-    leaseClient: clientOf(environment, cluster),
+    leaseClient: clientOf(environment, cluster, note),
     writeClient: new RateLimitedClient({
       client,
       bucket: new TokenBucket({ clock, timers, qps: writesPerSecond, burst: writeBurst }),

@@ -102,6 +102,7 @@ class Serving {
       observer: this.#observer,
       proxies: settings.proxies,
       clusters: clusters.clusters.map(({ cluster }) => cluster),
+      namespaces: settings.bounds.namespaces,
     });
     this.#logs = new FollowedLogs({
       ...settings,
@@ -270,7 +271,7 @@ class Serving {
       return status.kind === "lockstep" && status.state === "connected";
     });
     if (lockstep === undefined) return undefined;
-    return await replicaDecision(this.#parts.environment, lockstep.url, service, signal);
+    return await replicaDecision(lockstep.ask, service, signal);
   }
 
   #journeysOf(cluster: string) {

@@ -52,6 +52,26 @@ async function start(
   };
 }
 
+async function metrics(world: SyncWorld, host: string): Promise<readonly string[]> {
+  const { network } = world.simulation.host(host);
+  const { body } = await network.request({ method: "GET", url: "http://127.0.0.1:9411/metrics" });
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString("utf8").split("\n");
+}
+
+async function gauges(world: SyncWorld, host: string): Promise<readonly string[]> {
+  const lines = await metrics(world, host);
+  return lines.filter((line) => /^lockstep_sync_(writing|target_fresh)\{/.test(line));
+}
+
+/** How old the knowledge of that source is. */
+async function ageSeconds(world: SyncWorld, source: string): Promise<number> {
+  const start = `lockstep_sync_source_age_seconds{source="${source}"} `;
+  const line = (await metrics(world, "one")).find((one) => one.startsWith(start)) ?? "";
+  return Number(line.slice(start.length).replace("+Inf", "Infinity"));
+}
+
 async function addressesOf(world: SyncWorld) {
   return (await world.copies()).slices;
 }
@@ -72,6 +92,14 @@ test("one of two writes, the other takes over with only the differences, and a L
       (await (await start(world, host, ["status"])).done()).out;
     expect(await status("one")).toContain("edge: up to date, writing");
     expect(await status("two")).toContain("edge: up to date, standby");
+    expect(await gauges(world, "one")).toEqual([
+      'lockstep_sync_writing{target="edge"} 1',
+      'lockstep_sync_target_fresh{target="edge"} 1',
+    ]);
+    expect(await gauges(world, "two")).toEqual([
+      'lockstep_sync_writing{target="edge"} 0',
+      'lockstep_sync_target_fresh{target="edge"} 1',
+    ]);
     const versions = async () =>
       (await world.slices()).map(({ metadata }) => metadata.resourceVersion);
     const before = await versions();
@@ -99,11 +127,13 @@ test("a silent cluster is dropped or kept as its policy says, also after a resta
     await world.simulation.sleep(120_000);
     const dropped = { "web-lab-1-0": ["10.1.0.1"], "web-lab-2-0": [] };
     expect(await addressesOf(world)).toEqual(dropped);
+    expect(await ageSeconds(world, "lab-2")).toBeGreaterThan(160);
     const blind = await (await start(world, "one", ["status"])).done();
     expect(blind.code).toBe(1);
     expect(blind.out).toContain("lab-2: unreachable");
     world.simulation.network.heal("one", "lab-2");
     await world.simulation.sleep(60_000);
+    expect(await ageSeconds(world, "lab-2")).toBeLessThan(30);
     expect(await addressesOf(world)).toEqual({ ...dropped, "web-lab-2-0": ["10.2.0.1"] });
     await first.stop();
     world.simulation.network.partition("one", "lab-2");

@@ -19,7 +19,7 @@ test("a full file has every field, and a short one the defaults", () => {
     sources: [{ name: "shop-1", context: "shop-1" }],
     target: { name: "edge", context: "edge" },
     namespaces: [],
-    writesPerSecond: 50,
+    writesPerSecond: 200,
     probe: true,
   });
   const full = `
@@ -30,6 +30,8 @@ target: edge
 namespaces: all
 labels: { team: pay }
 exports: true
+imports: none
+exportStatus: false
 createNamespaces: true
 forget: [old]
 followSlices: false
@@ -54,6 +56,8 @@ ingresses:
     namespaces: "all",
     labels: { team: "pay" },
     exports: true,
+    imports: "none",
+    exportStatus: false,
     createNamespaces: true,
     forget: ["old"],
     followSlices: false,
@@ -76,6 +80,15 @@ ingresses:
       ],
     },
   });
+});
+
+test("a cluster that imports from others can be a source too, under derived names alone", () => {
+  const mutual = "sources: [a, { name: b, context: b-reader }]\ntarget: b\nexports: true\n";
+  expect(readSyncConfig("sync.yaml", `${mutual}imports: derived\n`)).toMatchObject({
+    sources: [{ name: "a" }, { name: "b", context: "b-reader" }],
+    target: { name: "b", context: "b" },
+  });
+  expect(problemsOf(mutual)).toContain("the name b is given to two clusters.");
 });
 
 test("every problem is reported, each with its place and correction", () => {
@@ -127,6 +140,21 @@ test.each([
     "an unknown form",
     `${clusters}copyAs: pods\n`,
     'copyAs cannot be "pods". It must be one of auto, slices, endpoints, both.',
+  ],
+  [
+    "derived imports alone",
+    `${clusters}imports: derived\n`,
+    "imports: derived needs exports: true",
+  ],
+  [
+    "derived imports by namespace",
+    `${clusters}exports: true\nimports: derived\nnamespaces: [shop]\n`,
+    "imports: derived goes without namespaces and labels",
+  ],
+  [
+    "derived imports as Endpoints",
+    `${clusters}exports: true\nimports: derived\ncopyAs: both\n`,
+    "imports: derived needs slices: remove copyAs.",
   ],
   ["no fields", "- a\n", "the file must contain fields: kubeconfig, sources, target"],
   ["no YAML", "sources: [\n", "the config file is invalid:"],

@@ -5,6 +5,7 @@ import { isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument }
 import { nearestNames } from "../../../decide/nearest-names.ts";
 import { isClusterName } from "../../../decide/syncing/copy-names.ts";
 import { type CopyForm, copyForms } from "../../../decide/syncing/plan-endpoints.ts";
+import { type ImportForm, importForms } from "../../../decide/syncing/plan-import.ts";
 import {
   defaultAnnotations,
   type HostMapping,
@@ -40,6 +41,10 @@ export interface SyncConfig {
   readonly labels: LabelSelection;
   /** Services with a ServiceExport too. */
   readonly exports: boolean;
+  /** How exported services are imported. */
+  readonly imports: ImportForm;
+  /** Whether ServiceExports get their status. */
+  readonly exportStatus: boolean;
   /** No Ingress is delivered when absent. */
   readonly ingresses?: RuleSettings;
   readonly createNamespaces: boolean;
@@ -60,7 +65,7 @@ export interface SyncConfig {
 }
 
 /** Enough to write a rollout of 100 deployments within seconds, without loading the API server. */
-export const defaultWritesPerSecond = 50;
+export const defaultWritesPerSecond = 200;
 
 /** Fails with all problems of the file. */
 export function readSyncConfig(file: string, text: string): SyncConfig {
@@ -81,6 +86,8 @@ export function readSyncConfig(file: string, text: string): SyncConfig {
     namespaces: [],
     labels: {},
     exports: false,
+    imports: "beside",
+    exportStatus: true,
     createNamespaces: false,
     forget: [],
     followSlices: false,
@@ -122,6 +129,8 @@ const fields: Fields = {
     isScalar(node) && node.value === "all" ? "all" : list(text(anyText))(node, report, field),
   labels: textMap("labels and their values, such as team: pay"),
   exports: yesOrNo,
+  imports: text(choice(importForms)),
+  exportStatus: yesOrNo,
   ingresses,
   createNamespaces: yesOrNo,
   forget: list(text(clusterName)),
@@ -277,7 +286,10 @@ function checkClusters(node: unknown, config: Partial<SyncConfig>, report: Repor
     report(offset, "target is missing: the access cluster.");
     return;
   }
-  const all = [...sources, target];
+  if (config.imports === "derived") checkDerived(config, offset, report);
+  // A cluster imports the services that it exports too.
+  const isSource = config.imports === "derived" && sources.some(({ name }) => name === target.name);
+  const all = isSource ? sources : [...sources, target];
   for (const [index, one] of all.entries()) {
     const isTwice = all.slice(0, index).some(({ name }) => name === one.name);
     if (isTwice) report(offset, `the name ${one.name} is given to two clusters.`);
@@ -285,6 +297,17 @@ function checkClusters(node: unknown, config: Partial<SyncConfig>, report: Repor
   for (const { name } of sources) {
     if (forget.includes(name)) report(offset, `${name} is in sources and in forget: remove one.`);
   }
+}
+
+/** Copies under other names are for exported services alone. */
+function checkDerived(config: Partial<SyncConfig>, offset: number, report: Report): void {
+  if (config.exports !== true) report(offset, "imports: derived needs exports: true.");
+  if ((config.copyAs ?? "slices") !== "slices") {
+    report(offset, "imports: derived needs slices: remove copyAs.");
+  }
+  const { namespaces = [], labels = {} } = config;
+  if (namespaces.length === 0 && Object.keys(labels).length === 0) return;
+  report(offset, "imports: derived goes without namespaces and labels: exports alone select.");
 }
 
 function copyForm(given: string): CopyForm | undefined {

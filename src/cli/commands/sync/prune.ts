@@ -37,6 +37,7 @@ export async function runPrune(
     cluster,
     names: setup.policy.names,
     copyAs: setup.policy.copyAs,
+    needsImports: (setup.policy.imports ?? "none") !== "none",
     onService: (key, isOwn) => {
       if (isOwn) owned.add(key);
     },
@@ -63,6 +64,9 @@ export async function runPrune(
     await target.start(signal);
     rules.start(signal, () => undefined).catch(() => undefined);
     while (!rules.isSettled) await environment.timers.sleep(answerCheckMs, signal);
+    while (target.waitingFor() !== undefined) {
+      await environment.timers.sleep(answerCheckMs, signal);
+    }
     cancel();
     const { log } = environment;
     let count = 0;

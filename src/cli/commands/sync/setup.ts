@@ -1,14 +1,23 @@
 // The clusters, services and limits of one `lockstep sync`, from flags or from its config file.
 import { resolve as absolute } from "node:path";
-import { isClusterName } from "../../../decide/syncing/copy-names.ts";
+import { clusterSetNames, isClusterName } from "../../../decide/syncing/copy-names.ts";
 import { NamespaceSelection } from "../../../decide/syncing/service-selection.ts";
 import { namespacePolicy, type SyncPolicy } from "../../../decide/syncing/sync-policy.ts";
 import type { UnreachablePolicy } from "../../../decide/truth/truth-policy.ts";
 import type { Environment } from "../../../environment/environment.ts";
-import { HttpKubeClient } from "../../../kube/client/http-client.ts";
+import type { StatusError } from "../../../kube/client/client.ts";
+import { HttpKubeClient, type HttpKubeClientOptions } from "../../../kube/client/http-client.ts";
+import {
+  MissingPermissions,
+  type PermissionEffects,
+} from "../../../kube/client/missing-permissions.ts";
 import { type ClusterAccess, CredentialsError } from "../../../kube/credentials/credentials.ts";
 import { contextAccess } from "../../../kube/credentials/credentials-kubeconfig.ts";
 import { readKubeconfig } from "../../../kube/credentials/credentials-kubeconfig-file.ts";
+import {
+  sourcePermissionEffects,
+  targetPermissionEffects,
+} from "../../../outputs/slices/sync-permission-effects.ts";
 import type { ClusterClient } from "../../../outputs/slices/sync-view.ts";
 import { UsageError } from "../../command.ts";
 import { asUsage, refuseBoth } from "../../flags.ts";
@@ -25,6 +34,10 @@ export interface SyncSetup {
   readonly sources: readonly ClusterClient[];
   readonly target: ClusterClient;
   readonly targetAccess: ClusterAccess;
+  /** Of every client of the target: reports each refusal once, with its effect. */
+  readonly onTargetForbidden: NonNullable<HttpKubeClientOptions["onForbidden"]>;
+  /** By source. */
+  readonly accesses: ReadonlyMap<string, ClusterAccess>;
   readonly selection: NamespaceSelection;
   readonly policy: SyncPolicy;
 }
@@ -38,9 +51,11 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
       : await configOfFile(environment, flags, flags.config);
   const { namespaces, labels, exports, createNamespaces, forget, followSlices, damping } = config;
   const { unreachable, unreachableAfterMs, sources, copyAs } = config;
+  const imports = exports ? config.imports : "none";
+  const isDerived = imports === "derived";
   const selection = new NamespaceSelection(namespaces === "all" ? "all" : new Set(namespaces), {
     labels,
-    exports,
+    exports: isDerived ? "only" : exports,
   });
   const own = sources.flatMap(({ name, unreachable: asked }): [string, UnreachablePolicy][] =>
     asked === undefined ? [] : [[name, asked]],
@@ -59,6 +74,8 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
     createNamespaces,
     forgottenClusters,
     ...(copyAs === undefined ? {} : { copyAs }),
+    imports,
+    ...(isDerived ? { names: clusterSetNames } : {}),
   });
   return { config, selection, policy, ...(await connect(environment, config)) };
 }
@@ -68,17 +85,25 @@ async function connect(environment: Environment, { kubeconfig, sources, target }
   return asUsage([CredentialsError], async () => {
     const read = await readKubeconfig({ ...environment, path });
     const accessOf = ({ context }: ConfiguredCluster) => contextAccess(read, context, environment);
-    const clientOf = (one: ConfiguredCluster) => {
-      const cluster = accessOf(one);
-      return {
-        cluster: one.name,
-        client: new HttpKubeClient({ ...environment, cluster, userAgent }),
-      };
+    const refusals = (effects: PermissionEffects) => {
+      const missing = new MissingPermissions({ log: environment.log, effects });
+      return (name: string, error: StatusError): void => missing.note(name, error);
     };
+    const clientOf = (
+      one: ConfiguredCluster,
+      onForbidden: HttpKubeClientOptions["onForbidden"],
+    ): ClusterClient => {
+      const options = { ...environment, cluster: accessOf(one), userAgent, onForbidden };
+      return { cluster: one.name, client: new HttpKubeClient(options) };
+    };
+    const onSourceForbidden = refusals(sourcePermissionEffects);
+    const onTargetForbidden = refusals(targetPermissionEffects);
     return {
-      sources: sources.map(clientOf),
-      target: clientOf(target),
+      sources: sources.map((one) => clientOf(one, onSourceForbidden)),
+      target: clientOf(target, onTargetForbidden),
       targetAccess: accessOf(target),
+      onTargetForbidden,
+      accesses: new Map(sources.map((one) => [one.name, accessOf(one)])),
     };
   });
 }
@@ -123,6 +148,8 @@ function configOfFlags(flags: SyncFlags): SyncConfig {
     namespaces: allNamespaces ? "all" : namespace,
     labels: {},
     exports: false,
+    imports: "none",
+    exportStatus: false,
     createNamespaces,
     forget,
     followSlices: false,

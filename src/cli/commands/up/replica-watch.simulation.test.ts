@@ -37,3 +37,28 @@ it("shows a replica that does not serve, and notes the outage for a minute after
     stopping.abort();
     await running;
   }));
+
+it("notes a restart that was too short to be seen", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const environment = simulation.host("here");
+    let run: string | undefined = "first";
+    const replicas = [
+      { name: "lockstep-1", kind: "lockstep", problem: () => undefined, proxyRun: () => run },
+    ] as const;
+    const watch = new ReplicaWatch({ ...environment, replicas: () => replicas });
+    const stopping = new AbortController();
+    const running = watch.run(stopping.signal);
+    await simulation.sleep(1_050);
+    expect(watch.notes()).toEqual([]);
+    run = "second";
+    await simulation.sleep(100);
+    expect(watch.replicas().map(({ state, problem }) => [state, problem])).toEqual([
+      ["connected", null],
+    ]);
+    const noted = "lockstep-1 serves again. It did not for up to 100 ms: nginx was started again.";
+    expect(watch.notes()).toEqual([noted]);
+    await simulation.sleep(1_000);
+    expect(watch.notes()).toEqual([noted]);
+    stopping.abort();
+    await running;
+  }));

@@ -116,9 +116,12 @@ export class World {
       ...options.environment,
       replicas: () =>
         this.sides.flatMap(({ name: kind, replicas }) =>
-          [...replicas].map(([name, { problem }]) =>
-            problem === undefined ? { name, kind } : { name, kind, problem },
-          ),
+          [...replicas].map(([name, { problem, proxyRun }]) => ({
+            name,
+            kind,
+            ...(problem !== undefined && { problem }),
+            ...(proxyRun !== undefined && { proxyRun }),
+          })),
         ),
     });
   }

@@ -69,7 +69,11 @@ and needs no cluster. Keys: space pauses, → or s jumps to the next change, + a
 --proxy is the address of a proxy replica that reports its endpoints; repeat it for each replica:
   lockstep=http://10.0.0.5:10260         status port of a Lockstep ingress
   ingress-nginx=http://127.0.0.1:10246   port-forward to an ingress-nginx pod
+  envoy=http://127.0.0.1:9001            admin port of Envoy: Contour, Envoy Gateway (19000), Istio
+  traefik=http://127.0.0.1:8080          API of Traefik
+  haproxy=http://127.0.0.1:1024          statistics of HAProxy; a path is allowed
   http://…                               detect the kind
+  auto                                   find them in the clusters; needs get of pods/proxy
 
 --access-log reads the access log of a proxy: a FILE that grows, - for standard input, or
 pod:NAMESPACE/NAME[:CONTAINER][@CONTEXT] over the API. Known formats: nginx with upstream addresses,
@@ -85,6 +89,7 @@ Examples:
   lockstep watch
   lockstep watch --context shop-1 --context shop-2 --access-context edge
   lockstep watch --service shop/web --slow 500ms --proxy http://127.0.0.1:10260
+  lockstep watch --proxy auto
   lockstep watch --all-contexts --max-qps 5 --history --history-max-age 90d
   lockstep watch --record incident.jsonl
   lockstep watch --replay incident.jsonl --speed 10
@@ -103,7 +108,7 @@ export function addSourceFlags(command: Command): Command {
     .optionsGroup("Proxies and requests:")
     .option(
       "--proxy <url>",
-      "proxy replica that reports its endpoints; repeatable",
+      "proxy replica that reports its endpoints, or auto; repeatable",
       listOf(anyText),
       [],
     )

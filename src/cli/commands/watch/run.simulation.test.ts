@@ -389,7 +389,7 @@ test.each([
   [["--access-log", "/nowhere.log"], "access log /nowhere.log does not exist"],
   [["--access-log", "/"], "the access log / is a folder: give a file."],
   [["--access-log", "pod:web"], "--access-log: pod:web is not a pod"],
-  [["--proxy", "envoy=http://proxy"], "--proxy envoy=http://proxy: unknown kind of proxy envoy"],
+  [["--proxy", "caddy=http://proxy"], "--proxy caddy=http://proxy: unknown kind of proxy caddy"],
   [["--otlp", "collector"], "--otlp must be the URL of an OTLP receiver over HTTP"],
 ])("%j is refused in words", (args, message) =>
   inObserverWorld(async (world) => {

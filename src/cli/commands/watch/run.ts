@@ -102,6 +102,7 @@ class Watch {
       observer: this.#observer,
       proxies: settings.proxies,
       clusters: clusters.clusters.map(({ cluster }) => cluster),
+      namespaces: settings.bounds.namespaces,
     });
     this.#logs = new FollowedLogs({
       ...settings,

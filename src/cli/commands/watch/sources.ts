@@ -12,6 +12,8 @@ import {
   ProxyAddressError,
   readProxyAddress,
 } from "../../../observe/routed/proxy-address.ts";
+import { type FoundProxy, ProxyDiscovery } from "../../../observe/routed/proxy-discovery.ts";
+import { type AskProxy, askingPod, askingUrl } from "../../../observe/routed/proxy-request.ts";
 import type { ProxySource, ProxyStatus } from "../../../observe/routed/proxy-source.ts";
 import { proxySource } from "../../../observe/routed/proxy-sources.ts";
 import {
@@ -33,46 +35,60 @@ interface AskedProxiesOptions {
   readonly proxies: readonly string[];
   /** The names of the observed clusters. */
   readonly clusters: readonly string[];
+  /** All of them unless given. */
+  readonly namespaces: readonly string[] | undefined;
 }
 
 /** One proxy replica, how to ask it, and how that goes. */
 interface AskedProxy {
-  readonly url: string;
-  readonly status: ProxyStatus;
+  readonly ask: AskProxy;
+  readonly source: ProxySource;
 }
 
+/** The value of `--proxy` that finds the proxies of the clusters. */
+const findThem = "auto";
+
 export class AskedProxies {
-  readonly #sources: readonly ProxySource[];
-  readonly #addresses: readonly ProxyAddress[];
+  readonly #options: AskedProxiesOptions;
+  readonly #given: readonly AskedProxy[];
+  readonly #discoveries: readonly ProxyDiscovery[];
+  /** By name. */
+  readonly #found = new Map<string, AskedProxy>();
+  /** Of proxies that are gone. */
+  readonly #stops = new Set<Promise<void>>();
 
   /** Throws a `UsageError` for an invalid address. */
-  constructor({ environment, observer, proxies, clusters }: AskedProxiesOptions) {
-    this.#addresses = addressesOf(proxies);
-    this.#sources = this.#addresses.map((address) =>
-      proxySource({
-        ...environment,
-        address,
-        clusters,
-        witness: observer.replica(address.name),
-        isService: (service) => observer.isService(service),
-      }),
+  constructor(options: AskedProxiesOptions) {
+    this.#options = options;
+    const { environment, observer, proxies, namespaces } = options;
+    this.#given = addressesOf(proxies.filter((one) => one !== findThem)).map((address) =>
+      this.#asked(address, askingUrl({ ...environment, url: address.url })),
+    );
+    const searched = proxies.includes(findThem) ? [...observer.clients] : [];
+    this.#discoveries = searched.map(
+      ([cluster, client]) =>
+        new ProxyDiscovery({
+          ...environment,
+          cluster,
+          client,
+          namespaces,
+          onFound: (found) => this.#follow(cluster, client, found),
+        }),
     );
   }
 
   start(): void {
-    for (const source of this.#sources) source.start();
+    for (const { source } of this.#given) source.start();
+    for (const discovery of this.#discoveries) discovery.start();
   }
 
-  all(): readonly AskedProxy[] {
-    return this.#addresses.flatMap(({ url }, index) => {
-      const status = this.#sources[index]?.status;
-      return status === undefined ? [] : [{ url, status }];
-    });
+  all(): readonly { readonly ask: AskProxy; readonly status: ProxyStatus }[] {
+    return this.#all().map(({ ask, source }) => ({ ask, status: source.status }));
   }
 
   /** Problems that make a hop unknown. */
   notes(): readonly string[] {
-    return this.#sources.flatMap(({ status }) => {
+    const proxies = this.#all().flatMap(({ source: { status } }) => {
       const { name, state, problem, ambiguous } = status;
       const silent = `proxy ${name} does not report its endpoints, so its routed times are unknown`;
       return [
@@ -82,11 +98,55 @@ export class AskedProxies {
           : [`proxy ${name} has backends that match several services: ${ambiguous.join(", ")}`]),
       ];
     });
+    return [...proxies, ...this.#discoveries.flatMap((one) => one.notes())];
   }
 
   /** Idempotent. */
   async stop(): Promise<void> {
-    await Promise.all(this.#sources.map((source) => source.stop()));
+    await Promise.all(this.#discoveries.map((one) => one.stop()));
+    await Promise.all([...this.#all().map(({ source }) => source.stop()), ...this.#stops]);
+  }
+
+  #all(): readonly AskedProxy[] {
+    return [...this.#given, ...this.#found.values()];
+  }
+
+  /** Those that run in the cluster now. */
+  #follow(cluster: string, client: KubeClient, found: readonly FoundProxy[]): void {
+    const { environment, observer } = this.#options;
+    const prefix = observer.clients.size > 1 ? `${cluster}/` : "";
+    const named = new Map<string, FoundProxy>(
+      found.map((one) => [`${prefix}${one.namespace}/${one.pod}`, one]),
+    );
+    for (const [name, { source }] of this.#found) {
+      if (named.has(name) || !name.startsWith(prefix)) continue;
+      this.#found.delete(name);
+      const stopped = source.stop().finally(() => this.#stops.delete(stopped));
+      this.#stops.add(stopped);
+    }
+    for (const [name, proxy] of named) {
+      if (this.#found.has(name)) continue;
+      const { kind, port } = proxy;
+      const ask = askingPod({ ...environment, ...proxy, client, port });
+      const asked = this.#asked({ name, url: name, kind }, ask);
+      this.#found.set(name, asked);
+      asked.source.start();
+    }
+  }
+
+  #asked(address: ProxyAddress, ask: AskProxy): AskedProxy {
+    const { environment, observer, clusters } = this.#options;
+    const source = proxySource({
+      ...environment,
+      address,
+      ask,
+      clusters,
+      witness: observer.replica(address.name),
+      isService: (service) => observer.isService(service),
+      isServiceAddress: (service, address) => observer.isServiceAddress(service, address),
+      servicesAt: (endpoint) => observer.servicesAt(endpoint),
+    });
+    return { ask, source };
   }
 }
 

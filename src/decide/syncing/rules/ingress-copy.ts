@@ -11,6 +11,7 @@ import type {
 import type { StringMap } from "../../../kube/kinds/intern.ts";
 import { compareText } from "../../compare-text.ts";
 import { namedClass } from "../../routing/ingress-class-filter.ts";
+import type { CopyNames } from "../copy-names.ts";
 import { mappedHost, type RuleSettings } from "./rule-settings.ts";
 
 /** Everything of a copy that is compared and written. */
@@ -32,6 +33,7 @@ export interface IngressCopy {
 
 export interface CopyRules {
   readonly settings: RuleSettings;
+  readonly names: Pick<CopyNames, "targetName">;
   /** Why the service of this name in the Ingress's namespace is not synced; undefined when it is. */
   readonly obstacle: (service: string) => string | undefined;
 }
@@ -45,14 +47,22 @@ export function ingressCopy(ingress: Ingress, rules: CopyRules): IngressCopy | u
   const fallback = ingress.defaultBackend;
   const fallbackProblem = fallback && backendProblem(fallback, rules);
   if (fallbackProblem !== undefined) problems.push(`default backend: ${fallbackProblem}`);
-  const defaultBackend = fallbackProblem === undefined ? fallback : undefined;
+  const defaultBackend =
+    fallback === undefined || fallbackProblem !== undefined
+      ? undefined
+      : copiedBackend(fallback, rules);
   const delivered = ingress.rules.flatMap((rule) => {
     const host = mappedHost(settings.hosts, rule.host);
     const name = rule.host === "" ? "rule without a host" : `host ${rule.host}`;
     const problem =
       host === undefined ? "hosts does not have it" : ruleProblem(rule, defaultBackend, rules);
     if (problem !== undefined) problems.push(`${name}: ${problem}`);
-    return host === undefined || problem !== undefined ? [] : [{ host, paths: rule.paths }];
+    if (host === undefined || problem !== undefined) return [];
+    const paths = rule.paths.map((path) => ({
+      ...path,
+      backend: copiedBackend(path.backend, rules),
+    }));
+    return [{ host, paths }];
   });
   const isEmpty = delivered.length === 0 && defaultBackend === undefined;
   const backends = [
@@ -89,6 +99,11 @@ function ruleProblem(
 
 function backendProblem({ service }: IngressBackend, { obstacle }: CopyRules): string | undefined {
   return service === undefined ? "its backend is not a Service" : obstacle(service.name);
+}
+
+/** Copies of services may have other names. */
+function copiedBackend({ service }: IngressBackend, { names }: CopyRules): IngressBackend {
+  return { service: service && { ...service, name: names.targetName(service.name) } };
 }
 
 function mappedTls({ hosts, secretName }: IngressTls, { hosts: mappings }: RuleSettings) {

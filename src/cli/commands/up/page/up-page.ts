@@ -6,6 +6,7 @@ import type { Environment } from "../../../../environment/environment.ts";
 import { controllerFlags } from "../../../../lab/controllers/flags.ts";
 import { LabWorker } from "../../../../lab/thread/lab-worker.ts";
 import { profileNamed } from "../../../../lab/versions/profiles.ts";
+import { askingUrl } from "../../../../observe/routed/proxy-request.ts";
 import type { State } from "../../../../server/api.ts";
 import { LivePageDoctor, pageFinding } from "../../../../server/page-doctor.ts";
 import type { PageServer } from "../../../../server/page-server.ts";
@@ -170,7 +171,7 @@ export class UpPage {
       decision: async (service, signal) => {
         const url = this.#world?.statusUrl;
         if (url === undefined) return undefined;
-        return await replicaDecision(this.#environment, url, service, signal);
+        return await replicaDecision(askingUrl({ ...this.#environment, url }), service, signal);
       },
     };
   }

@@ -156,7 +156,7 @@ it("is found out by asking, also when it comes late", () =>
     expect([source.status.state, world.said()]).toEqual(["connected", []]);
   }));
 
-it("goes through what it routes to only when that has changed, or a name has become known", () =>
+it("reports a service only when its endpoints have changed, or its name has become known", () =>
   withProxy(async (world) => {
     const witness = new CountingWitness({ replica: "proxy", sink: new Timeline({ onEvent }) });
     const known = new Set(["shop/web"]);
@@ -168,10 +168,10 @@ it("goes through what it routes to only when that has changed, or a name has bec
     expect(witness.takeReported()).toEqual(["shop/web"]);
     known.add("shop/api");
     await world.sleep(3_000);
-    expect(witness.takeReported()).toEqual(["shop/web", "shop/api"]);
+    expect(witness.takeReported()).toEqual(["shop/api"]);
     nginx.backends = { ...shop, "shop-web-80": ["10.0.0.3"] };
     await world.sleep(5_000);
-    expect(witness.takeReported()).toEqual(["shop/web", "shop/api"]);
+    expect(witness.takeReported()).toEqual(["shop/web"]);
   }));
 
 it("takes no service for another, and a service that becomes known for a state", () =>
@@ -222,7 +222,8 @@ it("says when the answer is not ingress-nginx's", () =>
     nginx.status = 500;
     await world.sleep(1_000);
     expect(source.status.problem).toBe(
-      "GET http://proxy:10246/configuration/backends returned status 500",
+      "GET http://proxy:10246/configuration/backends returned status 500; it listens at " +
+        "127.0.0.1:10246 in its pod: use kubectl port-forward POD 10246",
     );
   }));
 
@@ -283,4 +284,98 @@ it("leaves the hop unknown while it is silent, and invents no journey when it is
       "over leave 10.0.0.1 complete: pod shown",
     ]);
     await source.stop();
+  }));
+
+/** A listener for administrators that answers this body at this path. */
+async function startAdmin(
+  { proxy }: Pick<RoutedWorld, "proxy">,
+  answer: { readonly path: string; body: string },
+): Promise<void> {
+  await proxy.network.listen({ host: "proxy", port: 9001 }, (exchange) => {
+    const isKnown = exchange.request.target.startsWith(answer.path);
+    exchange.respond(isKnown ? 200 : 404).end(Buffer.from(isKnown ? answer.body : ""));
+  });
+}
+
+function envoyClusters(clusters: Readonly<Record<string, readonly (readonly string[])[]>>): string {
+  const statuses = Object.entries(clusters).map(([name, regions]) => ({
+    name,
+    host_statuses: regions.flatMap((addresses, index) =>
+      addresses.map((address) => ({
+        address: { socket_address: { address, port_value: 8080 } },
+        locality: { region: `${name}/backend/${index}` },
+      })),
+    ),
+  }));
+  return JSON.stringify({ cluster_statuses: statuses });
+}
+
+it("finds the service of a backend that names none by its pods, and keeps it without pods", () =>
+  withProxy(async (world) => {
+    const rule = "httproute/shop/front/rule/0";
+    const body = envoyClusters({ [rule]: [["10.0.0.1"], ["10.0.0.2", "10.0.0.9"]] });
+    const answer = { path: "/clusters?format=json", body };
+    await startAdmin(world, answer);
+    const pods = new Map([
+      ["10.0.0.1", ["shop/web"]],
+      ["10.0.0.2", ["shop/api"]],
+    ]);
+    world.begin("envoy=http://proxy:9001", {
+      isService: () => true,
+      servicesAt: ({ address }) => pods.get(address) ?? [],
+    });
+    await world.sleep(1_500);
+    expect(world.said()).toEqual([
+      "follows shop/web",
+      "join shop/web 10.0.0.1:8080 all along",
+      "follows shop/api",
+      "join shop/api 10.0.0.2:8080 all along",
+      // It has no pod any more, and the proxy has not noticed.
+      "join shop/api 10.0.0.9:8080 all along",
+    ]);
+    answer.body = envoyClusters({ [rule]: [["10.0.0.1"], []] });
+    pods.clear();
+    await world.sleep(2_000);
+    expect(world.said().map((one) => one.replace(/ at .*/, ""))).toEqual([
+      "leave shop/api 10.0.0.2:8080",
+      "leave shop/api 10.0.0.9:8080",
+    ]);
+    answer.body = envoyClusters({ [rule]: [["10.0.0.1"], ["10.0.0.3"]] });
+    await world.sleep(2_000);
+    expect(world.said().map((one) => one.replace(/ at .*/, ""))).toEqual([
+      "follows shop/api",
+      "join shop/api 10.0.0.3:8080",
+    ]);
+    answer.body = envoyClusters({});
+    await world.sleep(2_000);
+    expect(world.said().slice(-2)).toEqual([expect.stringMatching(/leave/), "unknown shop/api"]);
+  }));
+
+it("decides by its pods between the services that a name can mean, and counts twins for none", () =>
+  withProxy(async (world) => {
+    const services = ["a-b-c-80@kubernetes", "shop-front-6f97418635c7e18853da@kubernetescrd"];
+    const body = JSON.stringify(
+      services.map((name, index) => ({
+        name,
+        loadBalancer: { servers: [{ url: `http://10.0.0.${index + 1}:8080` }] },
+      })),
+    );
+    await startAdmin(world, { path: "/api/http/services", body });
+    const source = world.begin("http://proxy:9001", {
+      isService: (service) => service === "a/b-c" || service === "a-b/c",
+      servicesAt: ({ address }) =>
+        address === "10.0.0.1" ? ["a-b/c", "other/c"] : ["shop/web", "shop/web-twin"],
+    });
+    await world.sleep(2_500);
+    expect(world.said()).toEqual(["follows a-b/c", "join a-b/c 10.0.0.1:8080 all along"]);
+    expect(source.status).toMatchObject({ kind: "traefik", ambiguous: [services[1]] });
+  }));
+
+it("tells how the listener of a proxy is opened when it is closed", () =>
+  withProxy(async (world) => {
+    const source = world.begin("envoy=http://proxy:9001");
+    await world.sleep(6_000);
+    expect(source.status.problem).toMatch(
+      /^GET http:\/\/proxy:9001\/clusters\?format=json: .*; the admin listener is at 127\.0\.0\.1/,
+    );
   }));

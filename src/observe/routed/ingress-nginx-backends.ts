@@ -4,41 +4,27 @@
 import { isIp } from "../../environment/ip-address.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import type { RoutedEndpoint } from "../routed-witness.ts";
+import { parsedJson } from "./parsed-json.ts";
+import type { Backend, Backends } from "./polled-format.ts";
 
-/** Endpoints by the backend's name; backends that lead to no pods are left out. */
-export type Backends = ReadonlyMap<string, readonly RoutedEndpoint[]>;
+/** Answered without changing anything: the path takes POST as well, GET only reads. */
+export const backendsPath = "/configuration/backends";
 
 /** The text that its Lua prints before the first configuration. */
 const nothingYet = "nil";
 
-/** Undefined when the answer is not of this kind. */
+/** Without backends that lead to no pods. Undefined when the answer is not of this kind. */
 export function readBackends(body: string): Backends | undefined {
   if (body.trim() === nothingYet) return new Map();
-  const list = parsed(body);
+  const list = parsedJson(body);
   if (!Array.isArray(list)) return undefined;
-  const backends = new Map<string, readonly RoutedEndpoint[]>();
+  const backends = new Map<string, Backend>();
   for (const one of list) {
     if (!isRecord(one) || typeof one["name"] !== "string") return undefined;
     const endpoints = endpointsOf(one);
-    if (leadsToPods(one, endpoints)) backends.set(one["name"], endpoints);
+    if (leadsToPods(one, endpoints)) backends.set(one["name"], { endpoints });
   }
   return backends;
-}
-
-/** By service, `namespace/name`: the endpoints of all its ports. */
-export function byService(
-  backends: Backends,
-  serviceOf: (backend: string) => string | undefined,
-): ReadonlyMap<string, readonly RoutedEndpoint[]> {
-  const services = new Map<string, Map<string, RoutedEndpoint>>();
-  for (const [name, endpoints] of backends) {
-    const service = serviceOf(name);
-    if (service === undefined) continue;
-    const all = services.get(service) ?? new Map<string, RoutedEndpoint>();
-    for (const one of endpoints) all.set(`${one.address} ${one.port}`, one);
-    services.set(service, all);
-  }
-  return new Map([...services].map(([service, all]) => [service, [...all.values()]]));
 }
 
 function endpointsOf({ endpoints }: RawRecord & { readonly endpoints?: unknown }) {
@@ -59,13 +45,4 @@ function leadsToPods(backend: RawRecord, endpoints: readonly RoutedEndpoint[]): 
   if (!isRecord(spec)) return true;
   const isOwn = ({ address }: RoutedEndpoint): boolean => address === spec["clusterIP"];
   return spec["type"] !== "ExternalName" && !endpoints.some(isOwn);
-}
-
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    // The caller says what the answer is not.
-    return undefined;
-  }
 }

@@ -1,0 +1,29 @@
+// The effect of each permission that `lockstep sync` can lack, as its log reports it.
+import type { PermissionEffects } from "../../kube/client/missing-permissions.ts";
+
+export const sourcePermissionEffects: PermissionEffects = {
+  services: "the services of this cluster are unknown: its copies stay as they are",
+  pods: "copies follow the EndpointSlices: a removed pod stays in a copy until its slice changes",
+  endpointslices: "endpoints without a pod are unknown: their copies stay as they are",
+  endpoints: "a cluster without EndpointSlices has no published endpoints",
+  nodes: "an endpoint has the zone that its EndpointSlice names, or none",
+  serviceexports: "services are not selected by their ServiceExport",
+};
+
+export const targetPermissionEffects: PermissionEffects = {
+  "get services": "a write that met a newer version waits for a later retry",
+  "get endpointslices": "a write that met a newer version waits for a later retry",
+  "list services": "the copies are unknown: nothing is written",
+  "watch services": "the copies are unknown: nothing is written",
+  "list endpointslices": "the copies are unknown: nothing is written",
+  "watch endpointslices": "the copies are unknown: nothing is written",
+  "create services": "new services get no copy",
+  "create endpointslices": "new services have no endpoints in the access cluster",
+  "patch services": "changes of a service do not reach its copy",
+  "patch endpointslices": "copies keep endpoints that have left, and miss new ones",
+  "delete services": "copies of deleted services stay",
+  "delete endpointslices": "slices that are not needed any more stay",
+  "create namespaces": "services of a missing namespace get no copy",
+  namespaces: "the namespaces are unknown: nothing is written",
+  leases: "no instance becomes or stays the writer: copies stay as they are",
+};
