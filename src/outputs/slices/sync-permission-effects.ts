@@ -8,6 +8,8 @@ export const sourcePermissionEffects: PermissionEffects = {
   endpoints: "a cluster without EndpointSlices has no published endpoints",
   nodes: "an endpoint has the zone that its EndpointSlice names, or none",
   serviceexports: "services are not selected by their ServiceExport",
+  ingresses: "new Ingresses of this cluster are not delivered, copies stay as they are",
+  secrets: "a TLS secret of this cluster is not copied",
 };
 
 export const targetPermissionEffects: PermissionEffects = {
@@ -25,5 +27,8 @@ export const targetPermissionEffects: PermissionEffects = {
   "delete endpointslices": "slices that are not needed any more stay",
   "create namespaces": "services of a missing namespace get no copy",
   namespaces: "the namespaces are unknown: nothing is written",
+  endpoints: "with copyAs, Endpoints are not written",
+  ingresses: "Ingresses are not delivered",
+  secrets: "TLS secrets are not copied",
   leases: "no instance becomes or stays the writer: copies stay as they are",
 };
