@@ -131,12 +131,14 @@ it.skipIf(withoutNginx !== false)(
     await call("lab-1", "POST", "/api/v1/namespaces/kube-system/configmaps", oldLock);
     start("doctor", "--for", "3s", ...doctor, "--compare", "lab-1");
     const ports = async () => String(await freePort(environment, "127.0.0.1"));
-    const ingress = async () => [
-      ...["--listen", "127.0.0.1", "--http-port", await ports(), "--status-port", "0"],
-      ...["--prefix", `${folder}/nginx`, "--publish-address", "192.0.2.10"],
-      ...["--lease", "lockstep/lockstep-ingress-lockstep", "--drain-delay", "0"],
-      ...["--kubeconfig", clusters, "--context", "lab-1", "--context", "lab-2"],
-    ];
+    const listeners = ["--listen", "127.0.0.1", "--status-port", "0", "--drain-delay", "0"];
+    const publish = ["--publish-address", "192.0.2.10"];
+    const lease = ["--lease", "lockstep/lockstep-ingress-lockstep"];
+    const contexts = ["--kubeconfig", clusters, "--context", "lab-1", "--context", "lab-2"];
+    const ingress = async () => {
+      const place = ["--http-port", await ports(), "--prefix", `${folder}/nginx`];
+      return [...listeners, ...place, ...publish, ...lease, ...contexts];
+    };
     const first = start("ingress", ...(await ingress()));
     await shown("lab-1", `${ingresses}/web`, /192\.0\.2\.10/);
     await shown("lab-2", services, /"name":"web"/);
