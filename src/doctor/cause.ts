@@ -147,7 +147,7 @@ export function logCause(definition: LogCause): Cause {
       const conclusion = definition.conclude(group, evidence);
       if (isProved(group)) return conclusion;
       const { text, source } = group.evidence(definition.text(group));
-      const longer = `a longer part of the log: ${text} (${source}) is too little, ${linesMin} are a sign`;
+      const longer = `a longer part of the log: ${text} (${source}) is not enough; ${linesMin} such lines are`;
       return { ...conclusion, missing: [longer] };
     },
   };

@@ -144,3 +144,29 @@ workqueue_queue_duration_seconds_count{name="endpoint_slice_mirroring"} ${syncs}
   const found = findingOf("endpoint-backlog", evidenceOf({ metrics }));
   expect(found?.evidence[0]?.text).toContain("copies of Endpoints without a selector wait");
 });
+
+const refusedService = repeat(
+  3,
+  (index) =>
+    `E1008 05:53:4${index}.770104       1 reflector.go:205] controller.go:355: Failed to list *v1.Service: Get https://10.100.200.1:443/api/v1/services?limit=500&resourceVersion=0: dial tcp 10.100.200.1:443: i/o timeout`,
+);
+
+test("the check that repeats a request names the pod whose log it is", () => {
+  const source = "saved/logs/kube-system/coredns/coredns-7b5-x2.log";
+  const logs = [{ component: "", source, lines: refusedService.split("\n") }];
+  const change = findingOf("api-unreachable", evidenceOf({ logs }))?.fix.change ?? "";
+  expect(change.split("\n")).toEqual([
+    "# as the client, inside its pod:",
+    `kubectl -n kube-system exec coredns-7b5-x2 -- sh -c 'curl -sk -m 70 -H "Authorization: Bearer $(cat /var/run/secrets/kubernetes.io/serviceaccount/token)" "https://10.100.200.1:443/livez"'`,
+    "# if its image has no shell, from its network:",
+    'kubectl -n kube-system debug coredns-7b5-x2 -it --image=curlimages/curl -- curl -sk -m 70 "https://10.100.200.1:443/livez"',
+    "kubectl get endpoints kubernetes   # the addresses behind the service address",
+  ]);
+});
+
+test("a kubelet is no pod, so its check runs on the machine", () => {
+  const logs = [{ component: "kubelet", source: "k.log", lines: refusedService.split("\n") }];
+  expect(findingOf("api-unreachable", evidenceOf({ logs }))?.fix.change).toBe(
+    "curl -sk -m 5 https://10.100.200.1:443/livez   # on the machine of the client",
+  );
+});

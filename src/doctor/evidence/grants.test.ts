@@ -61,7 +61,8 @@ test("a service account whose roles do not allow the request gets a patch of its
     "the roles of system:serviceaccount:edge:edge (ClusterRole edge-reader) do not allow list endpointslices",
   );
   expect(finding?.fix.change).toBe(
-    'kubectl patch clusterrole edge-reader --type=json -p \'[{"op":"add","path":"/rules/-","value":{"apiGroups":["discovery.k8s.io"],"resources":["endpointslices"],"verbs":["get","list","watch"]}}]\'',
+    'kubectl patch clusterrole edge-reader --type=json -p \'[{"op":"add","path":"/rules/-","value":{"apiGroups":["discovery.k8s.io"],"resources":["endpointslices"],"verbs":["get","list","watch"]}}]\'\n' +
+      "kubectl auth can-i list endpointslices.discovery.k8s.io -A --as=system:serviceaccount:edge:edge   # yes after it",
   );
 });
 
@@ -74,20 +75,28 @@ test("roles that allow it by now make it information", () => {
   expect(finding).toMatchObject({ severity: "info", confidence: "likely: one source" });
 });
 
-test.each([
-  [
-    "a role that is not in the evidence",
-    bindingOf("ClusterRoleBinding", "ClusterRole edge-reader"),
-  ],
-  [
-    "a role that allows it in one namespace",
-    `${roleOf("Role", "edge-reader", slices)}\n${bindingOf("RoleBinding", "Role edge-reader")}`,
-  ],
-])("%s says nothing about a list of all namespaces", (_what, roles) => {
-  expect(findingOf(refused("edge:edge", list), roles)).toMatchObject({
+test("a role that is not in the evidence says nothing", () => {
+  const binding = bindingOf("ClusterRoleBinding", "ClusterRole edge-reader");
+  expect(findingOf(refused("edge:edge", list), binding)).toMatchObject({
     severity: "warning",
     confidence: "likely: one source",
   });
+});
+
+test("a role of one namespace allows the request there and no list of all namespaces", () => {
+  const roles = `${roleOf("Role", "edge-reader", slices)}\n${bindingOf("RoleBinding", "Role edge-reader")}`;
+  const everywhere = findingOf(refused("edge:edge", list), roles);
+  expect(everywhere?.confidence).toBe("certain: two sources");
+  expect(everywhere?.fix.change).toMatch(/^kubectl create clusterrole edge-endpointslices /);
+  const there = refused("edge:edge", `${list} in the namespace "edge"`);
+  expect(findingOf(there, roles)?.severity).toBe("info");
+});
+
+test("a request in one namespace needs a role of that namespace only", () => {
+  const lease = 'get resource "leases" in API group "coordination.k8s.io" in the namespace "edge"';
+  expect(findingOf(refused("edge:edge", lease))?.fix.change.split("\n")[0]).toBe(
+    "kubectl -n edge create role edge-leases --verb=get,list,watch,create,update,patch --resource=leases.coordination.k8s.io",
+  );
 });
 
 test("without roles the fix creates one, and the finding says which objects are missing", () => {
@@ -96,6 +105,7 @@ test("without roles the fix creates one, and the finding says which objects are 
     [
       "kubectl create clusterrole edge-endpointslices --verb=get,list,watch --resource=endpointslices.discovery.k8s.io",
       "kubectl create clusterrolebinding edge-endpointslices --clusterrole=edge-endpointslices --serviceaccount=edge:edge",
+      "kubectl auth can-i list endpointslices.discovery.k8s.io -A --as=system:serviceaccount:edge:edge   # yes after it",
     ].join("\n"),
   );
   expect(finding?.missing).toHaveLength(1);

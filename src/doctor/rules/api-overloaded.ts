@@ -20,10 +20,8 @@ export const apiOverloaded = logCause({
       "An API server has more requests than it can serve: it refuses some and gives up others.",
     fix: {
       component: "kube-apiserver",
-      change: [
-        "apiserver_flowcontrol_rejected_requests_total   # by priority level",
-        "apiserver_current_inflight_requests",
-      ].join("\n"),
+      change:
+        "kubectl get --raw /metrics | grep -E '^apiserver_(flowcontrol_rejected_requests_total|current_inflight_requests)'",
       reason:
         "Find the client with the most requests in the audit log or in these metrics, and limit it with " +
         "a FlowSchema. More API servers help only if clients are spread over them.",

@@ -2,6 +2,10 @@
 
 import { logCause } from "../cause.ts";
 import { counted } from "../report/counted.ts";
+import { inPodCheck } from "../report/in-pod-check.ts";
+
+/** They run on the machine, or use its network. */
+const onMachines = ["kubelet", "kube-proxy", "kube-controller-manager", "kube-scheduler"];
 
 /** A connection without an answer waits for 30 s; one that is refused is tried again at once. */
 const timeoutsMin = 2;
@@ -25,7 +29,9 @@ export const apiUnreachable = logCause({
       cause: `${[...group.programs.keys()][0] ?? "A client"} gets no connection to ${address} or no answer, so it works with old state.`,
       fix: {
         component: address,
-        change: `curl -k https://${address}/livez   # from the machine or pod of the client`,
+        change: onMachines.some((program) => group.programs.has(program))
+          ? `curl -sk -m 5 https://${address}/livez   # on the machine of the client`
+          : `${inPodCheck(group, `https://${address}/livez`)}\nkubectl get endpoints kubernetes   # the addresses behind the service address`,
         reason:
           "Refused: no process listens there. Timeout or no route: the network, a firewall or kube-proxy. " +
           "The service address works only while kube-proxy has an endpoint for it.",

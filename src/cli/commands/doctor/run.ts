@@ -20,6 +20,7 @@ import { withEffects } from "../../../doctor/fix-effect.ts";
 import { readMetricsUrl } from "../../../doctor/live/metrics-url.ts";
 import { AnonymousTexts } from "../../../doctor/report/anonymous.ts";
 import { type Difference, differencesOf } from "../../../doctor/report/differences.ts";
+import { withTexts } from "../../../doctor/report/redacted.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import { FilesError } from "../../../environment/files.ts";
 import { CredentialsError } from "../../../kube/credentials/credentials.ts";
@@ -127,7 +128,10 @@ async function diagnoseOne(
   const examined = { ...summary, ...read, live, differences };
   const options = { ...flags, terminal: context.terminal };
   if (flags.anonymize !== true) {
-    context.terminal.write(reportText(diagnosis, examined, options));
+    // Paths as they are given, to keep lines short; a program that reads JSON may run elsewhere.
+    const near = (text: string): string => text.replaceAll(`${absolute(".")}/`, "");
+    const shown = flags.output === "json" ? diagnosis : withTexts(diagnosis, near);
+    context.terminal.write(reportText(shown, examined, options));
   } else {
     const { random } = context.environment;
     const texts = new AnonymousTexts(random.uuid() + random.uuid(), { evidence, diagnosis });

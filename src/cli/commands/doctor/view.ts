@@ -110,8 +110,8 @@ function below({ rule, consequences }: Finding, width: number): readonly string[
     ? []
     : [
         `Consequences of ${rule}`,
-        ...consequences.map(({ rule: effect, evidence }) =>
-          `  · ${effect}: ${evidence[0]?.text ?? ""}`.slice(0, width),
+        ...consequences.flatMap(({ rule: effect, evidence }) =>
+          wrapText(`${effect}: ${evidence[0]?.text ?? ""}`, { width, first: "  · ", rest: "    " }),
         ),
         "",
       ];
@@ -141,14 +141,16 @@ function examinedLines(examined: Examined): readonly string[] {
   const { files, lines, bytes, binary, limits, signs, objects, live } = examined;
   const known = signs.reduce((sum, { count }) => sum + count, 0);
   const counts = [
-    [objects.pods.size, "pods"],
-    [objects.services.size, "services"],
-    [objects.endpoints.size, "Endpoints"],
-    [objects.nodes.size, "nodes"],
-    [objects.ingresses.size, "Ingresses"],
-    [objects.leaders.length, "leader records"],
+    [objects.pods.size, "pod", "pods"],
+    [objects.services.size, "service", "services"],
+    [objects.endpoints.size, "Endpoints object", "Endpoints"],
+    [objects.nodes.size, "node", "nodes"],
+    [objects.ingresses.size, "Ingress", "Ingresses"],
+    [objects.leaders.length, "leader record", "leader records"],
   ] as const;
-  const found = counts.filter(([count]) => count > 0).map(([count, name]) => `${count} ${name}`);
+  const found = counts
+    .filter(([count]) => count > 0)
+    .map(([count, one, many]) => `${count} ${count === 1 ? one : many}`);
   return [
     "Examined",
     ...(live === undefined
