@@ -86,11 +86,10 @@ describe.runIf(isThorough(process.env))("every right is needed:", () => {
 
 /**
  * The others are for clusters without EndpointSlices, for when another writer was faster, and for
- * contexts of several clusters, which src/cli/same-clusters.simulation.test.ts has, and for ServiceExports.
+ * contexts of several clusters, which src/cli/same-clusters.simulation.test.ts has.
  */
 function isUsed({ role, resource, verb }: Right): boolean {
   if (resource === "namespaces" && verb === "get") return false;
-  if (role === "lockstep-reader") return !["endpoints", "serviceexports"].includes(resource);
-  if (resource.startsWith("serviceimports")) return false;
+  if (role === "lockstep-reader") return resource !== "endpoints";
   return role !== "lockstep-sync" || verb !== "get";
 }

@@ -62,8 +62,11 @@ const exported = object({
   status: object({ conditions }),
 });
 
+export const exportDefinition = definition("ServiceExport", exported);
+export const importDefinition = definition("ServiceImport", imports.present);
+
 export async function installExports(world: SyncWorld, cluster: ClusterName): Promise<void> {
-  await install(world, cluster, "ServiceExport", exported);
+  await world.call(cluster, "POST", definitionsPath, exportDefinition);
 }
 
 export async function installImports(
@@ -71,17 +74,13 @@ export async function installImports(
   cluster: ClusterName,
   age: keyof typeof imports = "present",
 ): Promise<void> {
-  await install(world, cluster, "ServiceImport", imports[age]);
+  await world.call(cluster, "POST", definitionsPath, definition("ServiceImport", imports[age]));
 }
 
-async function install(
-  world: SyncWorld,
-  cluster: ClusterName,
-  kind: string,
-  openAPIV3Schema: object,
-): Promise<void> {
+function definition(kind: string, openAPIV3Schema: object) {
   const plural = `${kind.toLowerCase()}s`;
-  await world.call(cluster, "POST", definitionsPath, {
+  const version = { name: "v1beta1", served: true, storage: true, subresources: { status: {} } };
+  return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
     metadata: { name: `${plural}.multicluster.x-k8s.io` },
@@ -89,17 +88,9 @@ async function install(
       group: "multicluster.x-k8s.io",
       scope: "Namespaced",
       names: { plural, kind },
-      versions: [
-        {
-          name: "v1beta1",
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          schema: { openAPIV3Schema },
-        },
-      ],
+      versions: [{ ...version, schema: { openAPIV3Schema } }],
     },
-  });
+  };
 }
 
 export async function exportService(

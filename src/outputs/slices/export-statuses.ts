@@ -39,6 +39,9 @@ const maxRetries = 5;
 /** Two writers that disagree replace each other's conditions only once in this time. */
 const rewriteAfterMs = 60_000;
 
+/** So long no write is tried after one was forbidden; the next resync after it tries again. */
+const forbiddenMs = 5 * 60_000;
+
 /** As a rule the watch has shown the newer version until then. */
 const conflictWaitMs = 1_000;
 
@@ -55,7 +58,8 @@ export class ExportStatuses {
   readonly #metrics: SyncMetrics;
   /** Only of exports that exist. */
   readonly #entries = new Map<string, Entry>();
-  readonly #forbidden = new Set<string>();
+  /** By cluster that refuses writes, when it last did. */
+  readonly #forbidden = new Map<string, MonotonicMs>();
 
   constructor(options: ExportStatusesOptions) {
     const { clock, timers, metrics } = options;
@@ -134,11 +138,11 @@ export class ExportStatuses {
         this.#metrics.noopWrites.inc(labels);
       }
     } catch (error) {
+      delete entry.written;
       if (error instanceof StatusError && error.code === 403) {
-        this.#reportForbidden(cluster, error.message);
+        this.#forbidden.set(cluster, clock.monotonicMs());
         return;
       }
-      delete entry.written;
       if (!(error instanceof StatusError)) throw error;
       // The export has changed or is gone, and its event follows.
       if (error.code !== 409 && error.code !== 404) throw error;
@@ -150,7 +154,10 @@ export class ExportStatuses {
   /** Undefined when the export has the conditions, or will have them by the last write. */
   #change(source: SyncSource, key: string, entry: Entry, found: ServiceExport) {
     const { clock } = this.#options;
-    if (this.#forbidden.has(source.cluster)) return undefined;
+    const forbiddenAtMs = this.#forbidden.get(source.cluster);
+    if (forbiddenAtMs !== undefined) {
+      if (elapsedMs(forbiddenAtMs, clock.monotonicMs()) < forbiddenMs) return undefined;
+    }
     const now = new Date(clock.wallMs()).toISOString().replace(/\.\d+Z$/, "Z");
     const conditions = changedConditions(found, entry.wanted, now);
     const { written } = entry;
@@ -162,14 +169,5 @@ export class ExportStatuses {
     if (agoMs >= rewriteAfterMs) return conditions;
     this.#queue.addAfter(key, rewriteAfterMs - agoMs);
     return undefined;
-  }
-
-  #reportForbidden(cluster: string, reason: string): void {
-    if (this.#forbidden.has(cluster)) return;
-    this.#forbidden.add(cluster);
-    this.#options.log.warn(
-      "missing permission to patch serviceexports/status: exports get no conditions",
-      { cluster, reason },
-    );
   }
 }

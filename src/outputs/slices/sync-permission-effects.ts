@@ -10,6 +10,7 @@ export const sourcePermissionEffects: PermissionEffects = {
   serviceexports: "services are not selected by their ServiceExport",
   ingresses: "new Ingresses of this cluster are not delivered, copies stay as they are",
   secrets: "a TLS secret of this cluster is not copied",
+  "serviceexports/status": "ServiceExports get no conditions",
 };
 
 export const targetPermissionEffects: PermissionEffects = {
@@ -25,6 +26,10 @@ export const targetPermissionEffects: PermissionEffects = {
   "patch endpointslices": "copies keep endpoints that have left, and miss new ones",
   "delete services": "copies of deleted services stay",
   "delete endpointslices": "slices that are not needed any more stay",
+  serviceimports: "exported services get no ServiceImport, or keep an old one",
+  "serviceimports/status": "exported services get no ServiceImport, or keep an old one",
+  // Where clusters import from each other.
+  "serviceexports/status": "ServiceExports get no conditions",
   "create namespaces": "services of a missing namespace get no copy",
   namespaces: "the namespaces are unknown: nothing is written",
   endpoints: "with copyAs, Endpoints are not written",

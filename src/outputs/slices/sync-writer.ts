@@ -73,7 +73,7 @@ export class SyncWriter {
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       if (write.kind === "ServiceImport" && error.code === 403) {
-        target.imports?.noteForbidden(error.message);
+        target.imports?.noteForbidden();
         throw new SyncConflictError(error.message, { cause: error });
       }
       if (!wasTooLate(error)) throw error;

@@ -27,7 +27,6 @@ export class TargetImports {
   #support: ImportSupport | undefined;
   #isSettled = false;
   #isForbidden = false;
-  #hasReported = false;
   #looking: Promise<void> | undefined;
 
   constructor(options: TargetImportsOptions) {
@@ -40,7 +39,10 @@ export class TargetImports {
 
   /** Undefined while there can be none. */
   get support(): ImportSupport | undefined {
-    return this.#collection?.synced === true && !this.#isForbidden ? this.#support : undefined;
+    const collection = this.#collection;
+    if (collection?.synced !== true || this.#isForbidden) return undefined;
+    // Its definition or the permission to watch it has been taken away.
+    return collection.condition().type === "refused" ? undefined : this.#support;
   }
 
   /** Whether it is known what there is. */
@@ -53,8 +55,7 @@ export class TargetImports {
   }
 
   /** The API server has refused to write one. */
-  noteForbidden(reason: string): void {
-    this.#reportForbidden(reason);
+  noteForbidden(): void {
     this.#isForbidden = true;
     const again = this.#options.timers.after(forbiddenMs, () => {
       this.#timers.delete(again);
@@ -109,25 +110,10 @@ export class TargetImports {
     this.#collection = collection;
     collection.start();
     while (!collection.synced && !signal.aborted) {
-      const { type, message } = collection.condition();
-      if (type === "refused") {
-        this.#isSettled = true;
-        this.#reportForbidden(message);
-      }
+      if (collection.condition().type === "refused") this.#isSettled = true;
       await timers.sleep(listedCheckMs, signal).catch(() => undefined);
     }
     this.#isSettled = true;
     if (!signal.aborted) onKnown();
-  }
-
-  #reportForbidden(reason: string): void {
-    const { log, cluster } = this.#options;
-    if (!this.#hasReported) {
-      log.warn("missing permission for serviceimports: exported services get no ServiceImport", {
-        cluster,
-        reason,
-      });
-    }
-    this.#hasReported = true;
   }
 }

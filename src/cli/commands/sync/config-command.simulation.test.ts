@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
 import {
+  exportService,
+  installExports,
+  installImports,
+  multiclusterPath,
+} from "../../../../tests/syncing/multicluster-definitions.ts";
+import {
   clusters,
   inSyncWorld,
   type SyncWorld,
@@ -267,4 +273,40 @@ test("where Ingresses cannot be read, services are synced, and the status names 
     expect(status.code).toBe(0);
     expect(status.out).toMatch(/ingresses of edge: .*unable to handle/);
     await running.stop();
+  }));
+
+test("clusters import from each other by a file each; the statuses follow, and prune removes all", () =>
+  inSyncWorld(async (world) => {
+    const both = ["lab-1", "lab-2"] as const;
+    for (const cluster of both) {
+      await installExports(world, cluster);
+      await installImports(world, cluster);
+      await world.publish(cluster, "web", ["10.1.0.1"]);
+    }
+    await world.simulation.sleep(5_000);
+    await exportService(world, "lab-1", "web");
+    const fileOf = (target: string) =>
+      `sources: [lab-1, lab-2]\ntarget: ${target}\nexports: true\nimports: derived\nlease: shop/sync\n`;
+    const plan = await (await start(world, "plan", ["--dry-run"], fileOf("lab-1"))).done();
+    expect(plan.out).toContain("create Service shop/web-clusterset");
+    const running = [];
+    for (const cluster of both) running.push(await start(world, cluster, [], fileOf(cluster)));
+    await world.simulation.sleep(10_000);
+    const imports = async (cluster: (typeof both)[number]) =>
+      await world.call(cluster, "GET", `${multiclusterPath}/serviceimports`);
+    for (const cluster of both) {
+      expect(await imports(cluster)).toMatchObject({ items: [{ metadata: { name: "web" } }] });
+    }
+    const exported = await world.call("lab-1", "GET", `${multiclusterPath}/serviceexports/web`);
+    expect(exported).toMatchObject({
+      status: { conditions: [{ type: "Valid" }, { type: "Ready" }, { type: "Conflict" }] },
+    });
+    for (const one of running) await one.stop();
+    for (const cluster of both) {
+      const pruned = await start(world, "prune", ["prune", "--yes"], fileOf(cluster));
+      expect((await pruned.done()).errors).toContain("3 objects removed");
+      expect(await imports(cluster)).toMatchObject({ items: [] });
+    }
+    const services = await world.call("lab-2", "GET", servicesPath);
+    expect(services).toMatchObject({ items: [{ metadata: { name: "web" } }] });
   }));

@@ -143,11 +143,13 @@ function writing(
   const exportStatusClients = (network: Environment["network"]) =>
     new Map(
       statusAccesses(setup).map(([name, cluster]) => {
+        const isTarget = name === target.cluster;
         const client = new HttpKubeClient({
           ...environment,
           network,
           cluster,
           userAgent: "lockstep-sync",
+          onForbidden: isTarget ? onForbidden : setup.onSourceForbidden,
         });
         return [name, limited(client, cluster, newBucket())] as const;
       }),

@@ -36,6 +36,7 @@ export interface SyncSetup {
   readonly targetAccess: ClusterAccess;
   /** Of every client of the target: reports each refusal once, with its effect. */
   readonly onTargetForbidden: NonNullable<HttpKubeClientOptions["onForbidden"]>;
+  readonly onSourceForbidden: NonNullable<HttpKubeClientOptions["onForbidden"]>;
   /** By source. */
   readonly accesses: ReadonlyMap<string, ClusterAccess>;
   readonly selection: NamespaceSelection;
@@ -103,6 +104,7 @@ async function connect(environment: Environment, { kubeconfig, sources, target }
       target: clientOf(target, onTargetForbidden),
       targetAccess: accessOf(target),
       onTargetForbidden,
+      onSourceForbidden,
       accesses: new Map(sources.map((one) => [one.name, accessOf(one)])),
     };
   });
