@@ -98,6 +98,8 @@ export class ServiceSyncer {
   /** By service with unfinished writes, the slices before the first of them. */
   readonly #unfinished = new Map<string, readonly EndpointSlice[]>();
   readonly #undone = new UndoneWrites();
+  /** By service that waits for its turn, the source whose news it is; sources take turns. */
+  readonly #newsOf = new Map<string, string>();
   readonly #rules: RuleSyncer | undefined;
   readonly #exportStatuses: ExportStatuses | undefined;
   #cancelResync: CancelTimer | undefined;
@@ -115,11 +117,15 @@ export class ServiceSyncer {
       timers,
       name: `sync-${options.target.cluster}`,
       fairness: "namespaces",
+      groupOf: (key) => this.#newsOf.get(key) ?? "",
       ...(metrics === undefined ? {} : { registry: metrics }),
     });
     this.view = new SyncView({
       ...options,
-      onService: (key, lane) => this.#queue.add(key, lane),
+      onService: (key, lane, source) => {
+        if (source !== undefined && !this.#newsOf.has(key)) this.#newsOf.set(key, source);
+        this.#queue.add(key, lane);
+      },
       onServiceObject: (namespace) => this.#rules?.view.serviceChanged(namespace),
     });
     this.#rules =
@@ -233,6 +239,7 @@ export class ServiceSyncer {
   }
 
   async #syncNoting(key: string, signal: AbortSignal): Promise<void> {
+    this.#newsOf.delete(key);
     try {
       await this.#sync(key, signal);
     } catch (error) {

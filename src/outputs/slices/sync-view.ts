@@ -32,8 +32,11 @@ export interface SyncViewOptions extends Pick<Environment, "clock" | "timers" | 
   readonly policy: SyncPolicy;
   /** With it, endpoints in doubt are probed. */
   readonly network?: Environment["network"];
-  /** Called synchronously: this service has to be looked at, now or when there is time. */
-  readonly onService: (key: string, lane: Lane) => void;
+  /**
+   * Called synchronously: this service has to be looked at, now or when there is time. The source is
+   * the one whose news it is, if any.
+   */
+  readonly onService: (key: string, lane: Lane, source?: string) => void;
   /** Called synchronously: whether a service of the namespace has a copy may have changed. */
   readonly onServiceObject?: (namespace: string) => void;
   readonly metrics?: Registry;
@@ -210,7 +213,7 @@ export class SyncView {
       onService: (key, lane) => {
         this.#keys.add(key);
         this.#see(source, key);
-        onService(key, lane);
+        onService(key, lane, cluster);
       },
       onCluster: () => this.lookAgain(),
     });
