@@ -57,9 +57,10 @@ export async function browserFigures(options: BrowserOptions): Promise<Figures> 
   const browser = await startBrowser();
   try {
     return {
-      ...(await frameFigures(browser, options)),
-      ...(await memoryFigures(browser, options)),
       ...(await paintFigures(browser, options)),
+      ...(await frameFigures(browser, options)),
+      // Last: it takes half an hour, and depends least on what else the machine does.
+      ...(await memoryFigures(browser, options)),
     };
   } finally {
     await browser.close();

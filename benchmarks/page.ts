@@ -1,6 +1,6 @@
-// The cost of the page, in the server and in a browser. In the server: the observer of 10,000 services with 100 changes a second, alone and beside the
-// server of the page with one page and with a hundred, in turns in the same process. The pages are
-// another process, so that only the server's share is counted.
+// The cost of the page, in the server and in a browser. In the server: the observer of 10,000 services
+// with 100 changes a second, alone and beside the server of the page with one page and with a hundred, in
+// turns in the same process. The pages are another process, so that only the server's share is counted.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setFlagsFromString } from "node:v8";

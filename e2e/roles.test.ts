@@ -15,12 +15,12 @@ import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { freePort } from "../src/lab/free-port.ts";
 import { kubeconfig } from "../src/lab/kubeconfig.ts";
 import { type Lab, startLab } from "../src/lab/lab.ts";
+import { objectsIn, type Right, rightsIn } from "../tests/rights/deployed-rights.ts";
 import {
-  objectsIn,
-  type Right,
-  rightsIn,
-  serviceExportDefinition,
-} from "../tests/rights/deployed-rights.ts";
+  exportDefinition,
+  importDefinition,
+  multiclusterPath,
+} from "../tests/syncing/multicluster-definitions.ts";
 import { RecordedTerminal } from "../tests/terminal/recorded-terminal.ts";
 import { withoutNginx } from "./proxy-world.ts";
 
@@ -33,12 +33,14 @@ const notRequested: Readonly<Record<string, string>> = {
   "lockstep-doctor watch endpoints": "clusters without EndpointSlices, before 1.19",
   "lockstep-sync get services": "read again when another writer was faster",
   "lockstep-sync get endpointslices": "read again when another writer was faster",
+  "lockstep-sync get serviceimports": "read again when another writer was faster",
   "lockstep-assist get services": "read again when another writer was faster",
   "lockstep-assist get endpointslices": "read again when another writer was faster",
 };
 
 const files = [
   "business-cluster",
+  "export-status",
   "access-cluster-ingress",
   "access-cluster-sync",
   "observer",
@@ -132,10 +134,26 @@ it.skipIf(withoutNginx !== false)(
     start("doctor", "--for", "3s", ...doctor, "--compare", "lab-1");
     const ports = async () => String(await freePort(environment, "127.0.0.1"));
     const ingress = async () => [
-      ...["--listen", "127.0.0.1", "--http-port", await ports(), "--status-port", "0"],
-      ...["--prefix", `${folder}/nginx`, "--publish-address", "192.0.2.10"],
-      ...["--lease", "lockstep/lockstep-ingress-lockstep", "--drain-delay", "0"],
-      ...["--kubeconfig", clusters, "--context", "lab-1", "--context", "lab-2"],
+      "--listen",
+      "127.0.0.1",
+      "--http-port",
+      await ports(),
+      "--status-port",
+      "0",
+      "--prefix",
+      `${folder}/nginx`,
+      "--publish-address",
+      "192.0.2.10",
+      "--lease",
+      "lockstep/lockstep-ingress-lockstep",
+      "--drain-delay",
+      "0",
+      "--kubeconfig",
+      clusters,
+      "--context",
+      "lab-1",
+      "--context",
+      "lab-2",
     ];
     const first = start("ingress", ...(await ingress()));
     await shown("lab-1", `${ingresses}/web`, /192\.0\.2\.10/);
@@ -150,6 +168,7 @@ it.skipIf(withoutNginx !== false)(
       spec: { ports: [{ name: "http", port: 81, targetPort: 8080 }] },
     });
     await wasRequested("lockstep-sync patch services");
+    await wasRequested("lockstep-sync patch serviceimports");
     await wasRequested("lockstep-assist patch services");
     await wasRequested("lockstep-assist patch endpointslices");
     // Kubernetes serves the twin for a while, and makes Endpoints for it.
@@ -213,7 +232,9 @@ const bindings = objects
 async function install(cluster: string): Promise<void> {
   await call(cluster, "POST", "/api/v1/namespaces", { metadata: { name: "shop" } });
   const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  await call(cluster, "POST", definitions, serviceExportDefinition);
+  for (const definition of [exportDefinition, importDefinition]) {
+    await call(cluster, "POST", definitions, definition);
+  }
   for (const object of objects) {
     const path = plurals[textAt(object, "kind")] ?? "";
     await call(cluster, "POST", path.replace("*", textAt(object, "metadata", "namespace")), object);
@@ -236,6 +257,11 @@ async function createShop(): Promise<void> {
   await call("lab-1", "POST", services, {
     metadata: { name: "web", ...label("true").metadata },
     spec: { selector: labels, ports: [{ name: "http", port: 80, targetPort: 8080 }] },
+  });
+  await call("lab-1", "POST", `${multiclusterPath}/serviceexports`, {
+    apiVersion: "multicluster.x-k8s.io/v1beta1",
+    kind: "ServiceExport",
+    metadata: { name: "web" },
   });
   const backend = { service: { name: "web", port: { name: "http" } } };
   const paths = [{ path: "/", pathType: "Prefix", backend }];

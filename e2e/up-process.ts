@@ -12,10 +12,17 @@ export class UpProcess {
   #output = "";
   #errors = "";
 
-  constructor(...args: readonly string[]) {
-    this.#child = spawn(process.execPath, ["bin/lockstep.mjs", "up", ...args], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+  static start(...args: readonly string[]): UpProcess {
+    return new UpProcess(process.execPath, ["bin/lockstep.mjs", "up", ...args]);
+  }
+
+  /** Of the checkout in this folder, which `npm start` sets up first. */
+  static startWithNpm(cwd: string, ...args: readonly string[]): UpProcess {
+    return new UpProcess("npm", ["start", "--", ...args], cwd);
+  }
+
+  private constructor(program: string, args: readonly string[], cwd?: string) {
+    this.#child = spawn(program, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
     this.#closed = once(this.#child, "close");
     this.#child.stdout?.on("data", (chunk: Buffer) => {
       this.#output += chunk.toString("utf8");
@@ -33,7 +40,7 @@ export class UpProcess {
     return this.#errors;
   }
 
-  /** The folder of this run; undefined before it is made and after it is removed. */
+  /** The folder of this run, unless npm started it; undefined before it is made and after it is removed. */
   get folder(): string | undefined {
     const name = readdirSync(tmpdir()).find((one) =>
       one.startsWith(`lockstep-up-${this.#child.pid}-`),

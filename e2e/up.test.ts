@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 function start(...args: readonly string[]): UpProcess {
-  const up = new UpProcess(...args);
+  const up = UpProcess.start(...args);
   running.add(up);
   return up;
 }
@@ -54,10 +54,10 @@ describe("the story", () => {
   let withoutTruth: UpProcess;
   let withoutProxies: UpProcess;
   beforeAll(() => {
-    withoutProxies = new UpProcess(...asked.withoutProxies);
+    withoutProxies = UpProcess.start(...asked.withoutProxies);
     if (!hasNginx) return;
-    whole = new UpProcess(...asked.whole);
-    withoutTruth = new UpProcess(...asked.withoutTruth);
+    whole = UpProcess.start(...asked.whole);
+    withoutTruth = UpProcess.start(...asked.withoutTruth);
   });
   afterAll(async () => {
     const all = [whole, withoutTruth, withoutProxies];

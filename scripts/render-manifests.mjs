@@ -62,6 +62,15 @@ export const manifests = [
     hasNamespace: true,
   },
   {
+    file: "rbac/export-status.yaml",
+    purpose:
+      "Optional, after business-cluster.yaml: lets `lockstep sync` write the status of ServiceExports,\n" +
+      "which shows their owners whether they are valid, imported, and in conflict with other exports. It\n" +
+      "is the only thing that Lockstep writes in a cluster that it copies from.",
+    templates: ["reader/export-status"],
+    values: { ingress: { enabled: false }, reader: { enabled: true, exportStatus: true } },
+  },
+  {
     file: "rbac/observer.yaml",
     purpose:
       "Permissions of `lockstep watch` in each observed cluster: list and watch only. If one is\n" +

@@ -246,12 +246,16 @@ function buildPage() {
   writeFileSync(pageStamp, "");
 }
 
+/** With another one npm would leave out the compiler, and the page would be built for developers. */
+const withoutNodeEnv = { ...process.env, NODE_ENV: undefined };
+
 /** Runs a command after saying so; the output shows only if it fails, unless it is the point. */
 function run(program, args, title, { quiet = true, tolerate = false } = {}) {
   const shown = program === "sh" ? args.at(-1) : [program, ...args].join(" ");
   process.stderr.write(`${title}: ${shown}\n`);
   const result = spawnSync(program, args, {
     cwd: root,
+    env: withoutNodeEnv,
     stdio: quiet ? ["ignore", "pipe", "pipe"] : ["ignore", "inherit", "inherit"],
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,

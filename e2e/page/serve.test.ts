@@ -85,6 +85,22 @@ it.each([...own, ["services/default/shop", ".truth"] as const])(
 );
 
 it(
+  "examines the clusters on request, and says which causes are ruled out",
+  async () => {
+    const { page } = opened;
+    await page.goto(`${url}#/doctor`);
+    await page.getByText("The doctor looks when you ask").waitFor();
+    await page.getByRole("button", { name: "Examine now" }).click();
+    const ruledOut = page.locator("section[aria-label='Ruled out'] li").first();
+    await ruledOut.waitFor();
+    const answer = await fetch(`${url}api/v1/doctor`);
+    const doctor = (await answer.json()) as { readonly ruledOut: readonly string[] };
+    expect(await ruledOut.textContent()).toBe(doctor.ruledOut[0]);
+  },
+  patienceMs,
+);
+
+it(
   "charts the control plane that it did not start, through the pods of its controller manager",
   async () => {
     const { page } = opened;

@@ -1,13 +1,15 @@
-// The page of `lockstep up` in a real browser: the story plays when the page opens, and an incident runs
-// from its start to the named cause and the fix, on real proxies with real traffic.
+// `npm start` in a fresh checkout, and its page in a real browser: the story plays when the page opens, and
+// an incident runs from its start to the named cause and the fix, on real proxies with real traffic. Stock
+// loses requests, Lockstep does not.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { desktop, type OpenPage, openPage, startBrowser } from "../../tests/page/browser.ts";
 import { accessProblems, figuresOfBoth } from "../../tests/page/page-judge.ts";
+import { freshCheckout } from "../fresh-checkout.ts";
 import { useOwnTemporaryFolder } from "../own-temporary-folder.ts";
 import { nginxMaster, UpProcess } from "../up-process.ts";
 
-/** A story and an incident in real time, on a busy machine. */
+/** An installation of modules, a story or an incident in real time, on a busy machine. */
 const patienceMs = 900_000;
 
 useOwnTemporaryFolder();
@@ -19,17 +21,17 @@ let opened: OpenPage;
 
 beforeAll(async () => {
   browser = await startBrowser();
-  up = new UpProcess("--no-incidents", "--page-port", "0");
-  await up.says(/http:\/\/\S+/);
-  url = /http:\/\/\S+/.exec(up.output)?.[0] ?? "";
+  up = UpProcess.startWithNpm(freshCheckout(), "--no-incidents", "--page-port", "0");
+  await up.says(/^Page: \S+$/m);
+  url = /^Page: (\S+)$/m.exec(up.output)?.[1] ?? "";
   opened = await openPage(browser, url, desktop);
   opened.page.setDefaultTimeout(patienceMs);
-});
+}, patienceMs);
 
 afterAll(async () => {
-  await browser.close();
-  await up.ended("SIGINT");
-});
+  await browser?.close();
+  await up?.ended("SIGTERM");
+}, patienceMs);
 
 it(
   "plays the story: the late hop, the cause and its fix, requests lost by stock alone",
@@ -74,7 +76,8 @@ it(
     const { page } = opened;
     await page.goto(`${url}#/now`);
     await page.getByText("The demonstration is over").waitFor();
-    const master = () => nginxMaster(`${up.folder}/lockstep-1`);
+    const [, folder] = /^ *export KUBECONFIG=(\S+)\/kubeconfig$/m.exec(up.output) ?? [];
+    const master = () => nginxMaster(`${folder}/lockstep-1`);
     const killed = master();
     process.kill(killed ?? 0, "SIGKILL");
     await page.getByText(/lockstep-1 serves again\. It did not for/).waitFor();

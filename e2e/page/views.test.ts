@@ -11,7 +11,7 @@ import {
   type Screen,
   startBrowser,
 } from "../../tests/page/browser.ts";
-import { journeysAt } from "../../tests/page/page-answers.ts";
+import { doctorAt, journeysAt } from "../../tests/page/page-answers.ts";
 import {
   accessProblems,
   figuresOfBoth,
@@ -75,7 +75,7 @@ it("says in the verdict since when, why and what to do", async () => {
   const verdict = page.getByRole("region", { name: "Verdict" });
   await verdict.locator(".copy-box").waitFor();
   expect(await verdict.textContent()).toMatch(
-    /EndpointSlices late.*behind EndpointSlices.*Since\d+:\d+:\d+ 4\d s ago.*Why.*throttled at 20.*What to do--kube-api-qps=300/s,
+    /EndpointSlices late.*behind EndpointSlices.*Since\d+:\d+:\d+ 1 min ago.*Why.*throttled at 20.*What to do--kube-api-qps=300/s,
   );
 });
 
@@ -83,8 +83,13 @@ it("says that it is disconnected, keeps the figures, and resumes where it was", 
   const { page } = await visit("now");
   await page.getByText("5 in flight").waitFor();
   await server.stop();
-  await page.getByRole("alert").getByText("Disconnected for").waitFor();
+  const alert = page.getByRole("alert");
+  await alert.getByText(/Disconnected for \d[\d.]* s/).waitFor();
   await page.getByText("5 in flight").waitFor();
+  // Nothing is known of a change that waited then, so its age stands still.
+  const waiting = await page.locator("tr[data-journey] .label").allTextContents();
+  await alert.getByText(/Disconnected for (?:[3-9]|\d\d)[\d.]* s/).waitFor();
+  expect(await page.locator("tr[data-journey] .label").allTextContents()).toEqual(waiting);
   server.adjust = (state) => ({ ...state, inFlight: 0, stuck: 0 });
   await server.start();
   await page.getByText("none in flight").waitFor();
@@ -126,6 +131,7 @@ it("says what failed and tries again on request", async () => {
 it("says what to do when there is nothing to show", async () => {
   server.adjust = (state) => ({
     ...state,
+    mode: "clusters",
     clusters: [],
     replicas: [],
     lags: [],
@@ -142,6 +148,21 @@ it("says what to do when there is nothing to show", async () => {
   expect(await page.getByRole("navigation").getByText("Incidents").count()).toBe(0);
   await page.goto(`${server.url}#/incidents`);
   await page.getByText("Incidents run in the lab only").waitFor();
+});
+
+it("says that the lab starts, without advice for other clusters", async () => {
+  server.adjust = (state) => ({
+    ...state,
+    mode: "lab",
+    clusters: [],
+    replicas: [],
+    requests: { ...state.requests, sides: [] },
+  });
+  const { page } = await visit("now");
+  await page.getByText("The clusters of the lab appear").waitFor();
+  await page.getByText("The proxies of the lab start").waitFor();
+  await page.getByText("counted when the traffic of the lab starts").waitFor();
+  expect(await page.getByText(/--(?:context|proxy|access-log)/).count()).toBe(0);
 });
 
 it("opens a shared link to one change with its filters", async () => {
@@ -240,4 +261,30 @@ it("replays a recording and shows the changes as they were", async () => {
   await expect.poll(() => page.locator("tr[data-journey]").count()).toBe(2);
   await slider.fill("0");
   await page.getByText("No change until this time").waitFor();
+});
+
+it("replays a recording that is dropped onto the page", async () => {
+  const { page } = await visit("now");
+  await page.locator("tr[data-journey]").first().waitFor();
+  const dataTransfer = await page.evaluateHandle(`(() => {
+    const dropped = new DataTransfer();
+    dropped.items.add(new File(["any"], "dropped.recording"));
+    return dropped;
+  })()`);
+  await page.dispatchEvent("main", "dragover", { dataTransfer });
+  await page.getByText("Drop a recording").waitFor();
+  await page.dispatchEvent("main", "drop", { dataTransfer });
+  await page.getByText("Recording dropped.recording").waitFor();
+  expect(page.url()).toContain("#/recording");
+});
+
+it("says that nothing was examined before the doctor is asked", async () => {
+  const nothing = { findings: [], ruledOut: [], notExamined: [], examinedAt: null };
+  server.doctor = (now) => ({ ...doctorAt(now), ...nothing });
+  server.adjust = (state) => ({ ...state, findings: 0, verdict: { ...state.verdict, rule: null } });
+  const { page } = await visit("now");
+  await page.getByRole("region", { name: "Findings" }).getByText("Not examined yet").waitFor();
+  await page.goto(`${server.url}#/doctor`);
+  await page.getByText("The doctor looks when you ask").waitFor();
+  expect(await page.getByText("Ruled out").count()).toBe(0);
 });

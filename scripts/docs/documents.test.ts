@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { expect, test } from "vitest";
 import { isThorough } from "../../src/simulation/seeds.ts";
 import { contentOf, documentWith, runs, targetText } from "./documents.ts";
-import { partNames } from "./marked-part.ts";
+import { partNames, typedOutputs } from "./marked-part.ts";
 
 for (const { name, targets, isSlow, make } of runs) {
   test.runIf(!isSlow || isThorough(process.env))(
@@ -17,6 +17,15 @@ for (const { name, targets, isSlow, make } of runs) {
     },
   );
 }
+
+test("every output that a document shows is made or measured", () => {
+  const files = readdirSync("docs", { recursive: true, encoding: "utf8" });
+  const documents = files.filter((file) => file.endsWith(".md")).map((file) => `docs/${file}`);
+  const typed = ["README.md", "README.zh.md", ...documents].flatMap((path) =>
+    typedOutputs(contentOf(path)).map((line) => `${path}:${line}`),
+  );
+  expect(typed).toEqual([]);
+});
 
 test("every picture and every part that is marked as made is made", () => {
   const files = readdirSync("docs", { recursive: true, encoding: "utf8" });

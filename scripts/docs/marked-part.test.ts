@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asCode, newPart, partNames, withPart } from "./marked-part.ts";
+import { asCode, newPart, partNames, typedOutputs, withPart } from "./marked-part.ts";
 
 const document = `# Title\n\n${newPart("made: one", "1\n")}\ntext\n\n${newPart("made: two", "2\n")}`;
 
@@ -15,6 +15,11 @@ test("a part that does not end is an error", () => {
 
 test("the names of all parts are known", () => {
   expect(partNames(document)).toEqual(["made: one", "made: two"]);
+});
+
+test("an output outside of all marked parts is found by its line", () => {
+  const made = newPart("made: one", asCode("1"));
+  expect(typedOutputs(`${made}\n${asCode("2")}\n\`\`\`sh\nls\n\`\`\`\n`)).toEqual([7]);
 });
 
 test("output is quoted without blank lines around it", () => {

@@ -26,6 +26,26 @@ export function partNames(document: string): readonly string[] {
   );
 }
 
+/** Languages of input: what a person types or saves. A `text` is a drawing. */
+const typedLanguages = new Set(["sh", "yaml", "promql", "text"]);
+
+/** Lines at which an output begins outside of all marked parts, so that a person typed it. */
+export function typedOutputs(document: string): readonly number[] {
+  const found: number[] = [];
+  let isMarked = false;
+  let isCode = false;
+  for (const [index, line] of document.split("\n").entries()) {
+    const fence = /^ *```(\w*)/.exec(line);
+    if (fence !== null) {
+      isCode = !isCode;
+      if (isCode && !isMarked && !typedLanguages.has(fence[1] ?? "")) found.push(index + 1);
+    } else if (!isCode && /^<!-- .+ -->$/.test(line)) {
+      isMarked = line !== end.trimEnd();
+    }
+  }
+  return found;
+}
+
 /** Text as it is, in a fixed-width font. */
 export function asCode(text: string): string {
   return `\`\`\`\n${text.trimEnd()}\n\`\`\`\n`;

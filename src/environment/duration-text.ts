@@ -19,6 +19,13 @@ export function durationText(ms: number): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }
 
+/** Of something that grows: tenths of a second, from 10 s on whole ones, so that the text is calm. */
+export function ageText(ms: number): string {
+  if (ms >= secondMs && ms < 10_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  const stepMs = ms >= 10_000 ? secondMs : 1;
+  return durationText(Math.floor(ms / stepMs) * stepMs);
+}
+
 /** In seven columns at most, for tables: `12.3 ms`, `31.2 s`, `10m46s`, `3h05m`, `2d04h`. */
 export function shortDuration(ms: number): string {
   if (ms < 0) return `−${shortDuration(-ms)}`;

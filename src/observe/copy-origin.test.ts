@@ -26,6 +26,7 @@ const clusters = [{ cluster: "prod-eu", aliases: ["eu-1"] }, { cluster: "prod-us
 test.each([
   ["by the name that is observed", byLockstep("prod-us"), "prod-us"],
   ["by another name that was given", imported, "prod-eu"],
+  ["beside a Service derived by Lockstep", { ...byLockstep("prod-us"), ...imported }, "prod-us"],
   ["by an unknown name", byLockstep("asia"), undefined],
 ])("a copy names its cluster %s", (_, labels, cluster) => {
   const origin = copyOrigin("edge", clusters)(slice(labels));

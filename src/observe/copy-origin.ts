@@ -48,7 +48,6 @@ function copiedService(
   const owned = sourceClusterOf(slice);
   const cluster =
     owned ?? labels[importedClusterLabel] ?? slice.annotations[provisionClusterAnnotation];
-  const imported = owned === undefined ? labels[importedServiceLabel] : undefined;
-  const name = imported ?? serviceNameOf(slice);
+  const name = labels[importedServiceLabel] ?? serviceNameOf(slice);
   return cluster === undefined || name === undefined ? undefined : { cluster, name };
 }

@@ -87,7 +87,7 @@ test.each<[string, Partial<Judged>, string]>([
   [
     "late",
     { places: [place({ lagMs: 29_600, oldestPendingMs: 31_000 }), own] },
-    "Removed pods leave the EndpointSlices late: after 29.6 s (median of the last 2 minutes); the oldest one waits for 31 s. The Lockstep proxies used them after 12 ms.",
+    "Removed pods leave the EndpointSlices late: after 29.6 s (median of the last 2 minutes); the oldest one has waited for 31 s. The Lockstep proxies used them after 12 ms.",
   ],
   [
     "late",

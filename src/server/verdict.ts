@@ -1,6 +1,6 @@
 // The one sentence at the top of the page: which hop is late at present, by how much, and the cause if
 // the doctor has named it. Pure. The first late hop counts, because a late hop delays those after it.
-import { durationText } from "../environment/duration-text.ts";
+import { ageText, durationText } from "../environment/duration-text.ts";
 import type { Finding, RequestCount, State, Verdict } from "./api.ts";
 import type { LatePlace } from "./hop-lags.ts";
 
@@ -89,7 +89,7 @@ function lateText({ hop, kind, direction, recent, oldestPendingMs }: LatePlace):
   const measured =
     median === undefined ? "" : `after ${durationText(median)} (median of the last 2 minutes)`;
   const oldest =
-    oldestPendingMs === null ? "" : `the oldest one waits for ${durationText(oldestPendingMs)}`;
+    oldestPendingMs === null ? "" : `the oldest one has waited for ${ageText(oldestPendingMs)}`;
   const parts = [measured, oldest].filter((text) => text !== "").join("; ");
   return `${pods} ${place} late: ${parts}.`;
 }

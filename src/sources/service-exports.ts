@@ -3,11 +3,11 @@
 import type { Registry } from "prom-client";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
-import { type KubeClient, parseJson, StatusError } from "../kube/client/client.ts";
-import { isRecord, listAt } from "../kube/kinds/fields.ts";
-import { type Kind, objectKey, type Projected } from "../kube/kinds/kind.ts";
-import { objectRecord, projectMetadata } from "../kube/kinds/metadata.ts";
+import type { KubeClient } from "../kube/client/client.ts";
+import { objectKey } from "../kube/kinds/kind.ts";
+import { type ServiceExport, serviceExportKind } from "../kube/kinds/service-export.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
+import { lookAgainMs, servedVersion } from "./multicluster-api.ts";
 
 export interface ServiceExportsOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
@@ -20,20 +20,11 @@ export interface ServiceExportsOptions
   readonly metrics?: Registry;
 }
 
-const group = "multicluster.x-k8s.io";
-
-/** The API has had two, with the same fields as far as they matter here. */
-const knownVersions: readonly string[] = ["v1beta1", "v1alpha1"];
-
-/** So long an installed definition may stay unnoticed. */
-const lookAgainMs = 30_000;
-
-const requestDeadlineMs = 10_000;
-
 export class ServiceExports {
   readonly #options: ServiceExportsOptions;
   readonly #abort = new AbortController();
-  #exports: Reflector<Projected> | undefined;
+  #exports: Reflector<ServiceExport> | undefined;
+  #version: string | undefined;
   /** The API server has no such kind. */
   #isAbsent = false;
   #cancelLook: CancelTimer | undefined;
@@ -52,6 +43,18 @@ export class ServiceExports {
     return found !== undefined && found.metadata.deletionTimestamp === undefined;
   }
 
+  /** Undefined also while it is not known. */
+  exportOf(namespace: string, name: string): ServiceExport | undefined {
+    const found =
+      this.#exports?.synced === true ? this.#exports.store.get(namespace, name) : undefined;
+    return found?.metadata.deletionTimestamp === undefined ? found : undefined;
+  }
+
+  /** Of the API, as it is watched; undefined while it is not. */
+  get version(): string | undefined {
+    return this.#version;
+  }
+
   start(): void {
     this.#looking ??= this.#look();
   }
@@ -67,7 +70,8 @@ export class ServiceExports {
   async #look(): Promise<void> {
     const { timers, log, cluster } = this.#options;
     try {
-      const version = await this.#servedVersion();
+      const { client } = this.#options;
+      const version = await servedVersion(client, "serviceexports", this.#abort.signal);
       if (version !== undefined) {
         await this.#watch(version);
         return;
@@ -85,26 +89,12 @@ export class ServiceExports {
     });
   }
 
-  async #servedVersion(): Promise<string | undefined> {
-    const limits = { deadlineMs: requestDeadlineMs, signal: this.#abort.signal };
-    try {
-      const path = `/apis/${group}`;
-      const request = { verb: "get", method: "GET", path, ...limits } as const;
-      const answer = parseJson(await this.#options.client.request(request));
-      const versions = isRecord(answer) ? listAt(answer, "versions").filter(isRecord) : [];
-      const served = versions.map((one) => one["version"]);
-      return knownVersions.find((version) => served.includes(version));
-    } catch (error) {
-      if (error instanceof StatusError && error.code === 404) return undefined;
-      throw error;
-    }
-  }
-
   async #watch(version: string): Promise<void> {
     const { onExport, onKnown } = this.#options;
-    this.#exports = new Reflector<Projected>({
+    this.#version = version;
+    this.#exports = new Reflector<ServiceExport>({
       ...this.#options,
-      kind: exportKind(version),
+      kind: serviceExportKind(version),
       indexes: {},
       handlers: [({ object }) => onExport(objectKey(object.metadata))],
     });
@@ -112,18 +102,4 @@ export class ServiceExports {
     await this.#exports.waitForSync(this.#abort.signal);
     onKnown();
   }
-}
-
-function exportKind(version: string): Kind<Projected> {
-  const kind: Kind<Projected> = {
-    group,
-    version,
-    kind: "ServiceExport",
-    resource: "serviceexports",
-    namespaced: true,
-    project: (raw, similar) => ({
-      metadata: projectMetadata(objectRecord(raw), kind, similar?.metadata),
-    }),
-  };
-  return kind;
 }

@@ -48,6 +48,7 @@ export class AnsweringServer {
   /** Changes the state that pages get. */
   adjust: (state: State) => State = (state) => state;
   journeys = journeysAt;
+  doctor = doctorAt;
   /** The instant at which the answers are made; fixed for pictures. */
   now: () => number = Date.now;
 
@@ -93,8 +94,8 @@ export class AnsweringServer {
     "GET /api/v1/services": () => servicesAt(),
     "GET /api/v1/services/shop/web": () => truthAt(this.now()),
     "GET /api/v1/series": () => seriesAt(this.now()),
-    "GET /api/v1/doctor": () => doctorAt(this.now()),
-    "POST /api/v1/doctor": () => doctorAt(this.now()),
+    "GET /api/v1/doctor": () => this.doctor(this.now()),
+    "POST /api/v1/doctor": () => this.doctor(this.now()),
     "GET /api/v1/incidents": () => incidentsAt(this.now(), this.#phase),
     "POST /api/v1/incidents": (_, body) => {
       const { action } = JSON.parse(body) as { action: string };

@@ -6,6 +6,9 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 
 export const chromiumPath = "/usr/bin/chromium";
 
+/** Of a machine that does much else; less than the limit of a test, so that the failure names its wait. */
+const patienceMs = 100_000;
+
 export async function startBrowser(): Promise<Browser> {
   return await chromium.launch({
     executablePath: chromiumPath,
@@ -47,6 +50,7 @@ export async function openPage(browser: Browser, url: string, screen: Screen): P
     serviceWorkers: "block",
   });
   const page = await context.newPage();
+  page.setDefaultTimeout(patienceMs);
   const problems: string[] = [];
   page.on("console", (message) => {
     if (message.type() === "error" || message.type() === "warning") problems.push(message.text());

@@ -243,7 +243,7 @@ function lagRow(
 }
 
 const headline =
-  "Removed pods leave the EndpointSlices late: after 29.7 s (median of the last 2 minutes); the oldest one waits for 41 s.";
+  "Removed pods leave the EndpointSlices late: after 29.7 s (median of the last 2 minutes); the oldest one has waited for 41 s.";
 
 export function stateAt(now: number): State {
   const watch = (resource: string, objects: number) => ({

@@ -1,9 +1,10 @@
 // Judgements that hold for every view of the page: nothing in the console, no serious finding of axe-core,
 // nothing wider than the screen, and figures equal to those of the API.
+import { setTimeout as sleep } from "node:timers/promises";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import type { State } from "../../src/server/api.ts";
-import { count, duration } from "../../ui/src/format.ts";
+import { age, count, duration } from "../../ui/src/format.ts";
 
 /** The views with a text that only the filled view has. */
 export const views: readonly (readonly [string, string])[] = [
@@ -11,7 +12,7 @@ export const views: readonly (readonly [string, string])[] = [
   ["journeys", "table.journey-table"],
   ["services", "section[aria-label='Services'] table"],
   ["control-plane", "figure.chart canvas"],
-  ["doctor", "section[aria-label='Ruled out']"],
+  ["doctor", "section[aria-label='Examination']"],
   ["incidents", ".incident-list"],
   ["what-if", ".prediction"],
 ];
@@ -40,58 +41,53 @@ export async function widthBeyondScreen(page: Page): Promise<number> {
   )) as number;
 }
 
-/** Lags of every hop and requests lost: as the view Now shows them, and as the API has them. */
+/** Lags of every hop, requests lost and the verdict: as the view Now shows them, and as the API has them. */
 export interface Figures {
   readonly shown: string;
   readonly answered: string;
 }
 
-/** Each attempt takes tens of milliseconds, and the state changes at most once a second. */
-const attemptsMax = 200;
+/** The state changes at most once a second, and the page is up to a second behind. */
+const attemptsMax = 600;
+const betweenAttemptsMs = 100;
 
-/** Read until both are of the same moment: the page is up to a second behind. */
+/** Read until both are of the same moment. */
 export async function figuresOfBoth(page: Page, url: string): Promise<Figures> {
   for (let attempts = 1; ; attempts += 1) {
     const answer = await fetch(`${url}api/v1/state`);
     const answered = figuresOf((await answer.json()) as State);
     const shown = await shownFigures(page);
     if (shown === answered || attempts === attemptsMax) return { shown, answered };
+    await sleep(betweenAttemptsMs);
   }
 }
 
-function figuresOf({ lags, requests, inFlight }: State): string {
-  const rows = lags.map((row) =>
-    [
-      row.hop,
-      row.kind,
-      row.direction,
-      ...[row.p50Ms, row.p99Ms, row.maxMs].map(duration),
-      count(row.count),
-    ].join(" "),
-  );
+function figuresOf({ lags, requests, inFlight, verdict }: State): string {
+  const rows = lags.map((row) => {
+    const { hop, kind, direction, oldestPendingMs, pending } = row;
+    const waiting = oldestPendingMs === null ? "–" : `${age(oldestPendingMs)} (${count(pending)})`;
+    const lagTexts = [row.p50Ms, row.p99Ms, row.maxMs].map(duration);
+    return [hop, kind, direction, ...lagTexts, waiting, count(row.count)].join(" ");
+  });
   const lost = requests.sides.map(({ side, lost: ofSide }) => `${side} ${count(ofSide)}`);
   const flying = inFlight === 0 ? "none in flight" : `${count(inFlight)} in flight`;
-  return [...rows.sort(), ...lost, flying].join("\n");
+  return [...rows.sort(), ...lost, flying, verdict.headline].join("\n");
 }
 
+/** In one step, so that all figures are of the same state. */
 async function shownFigures(page: Page): Promise<string> {
-  const rows = await page.locator("tr[data-hop]").all();
-  const shown = await Promise.all(
-    rows.map(async (row) => {
-      const names = ["data-hop", "data-kind", "data-direction"];
-      const about = await Promise.all(names.map((name) => row.getAttribute(name)));
-      const cells = (await row.locator("td").allTextContents()).map((text) => text.trim());
-      return [...about, cells[0], cells[1], cells[2], cells[4]].join(" ");
-    }),
-  );
-  const sides = await page.locator(".now [data-side]").all();
-  const lost = await Promise.all(
-    sides.map(async (side) => {
-      const value = await side.locator("b").textContent();
-      return `${await side.getAttribute("data-side")} ${value}`;
-    }),
-  );
-  const changes = (await page.locator("section[aria-label='Changes'] h2").textContent()) ?? "";
-  const flying = /none in flight|[\d,]+ in flight/.exec(changes)?.[0] ?? "";
-  return [...shown.sort(), ...lost, flying].join("\n");
+  return (await page.evaluate(`(() => {
+    const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+    const text = (selector, within) => within.querySelector(selector)?.textContent.trim() ?? "";
+    const rows = all("tr[data-hop]").map((row) => {
+      const { hop, kind, direction } = row.dataset;
+      const cells = all("td", row).slice(0, 5).map((cell) => cell.textContent.trim());
+      return [hop, kind, direction, ...cells].join(" ");
+    });
+    const lost = all(".now [data-side]").map((one) => one.dataset.side + " " + text("b", one));
+    const changes = text("section[aria-label='Changes'] h2", document);
+    const flying = /none in flight|[\\d,]+ in flight/.exec(changes)?.[0] ?? "";
+    const headline = text(".verdict-text > :last-child", document);
+    return [...rows.sort(), ...lost, flying, headline].join("\\n");
+  })()`)) as string;
 }

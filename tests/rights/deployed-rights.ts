@@ -17,27 +17,9 @@ export interface Right {
   readonly verb: string;
 }
 
-export const businessFiles = ["business-cluster"];
+export const businessFiles = ["business-cluster", "export-status"];
 export const accessFiles = ["access-cluster-ingress", "access-cluster-sync"];
 export const observerFiles = ["observer"];
-
-/** So that `lockstep sync` has something to list with `exports: true`. */
-export const serviceExportDefinition = {
-  metadata: { name: "serviceexports.multicluster.x-k8s.io" },
-  spec: {
-    group: "multicluster.x-k8s.io",
-    scope: "Namespaced",
-    names: { kind: "ServiceExport", plural: "serviceexports" },
-    versions: [
-      {
-        name: "v1alpha1",
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: "object" } },
-      },
-    ],
-  },
-};
 
 /** All rights that these files give. */
 export function rightsIn(files: readonly string[]): readonly Right[] {

@@ -27,15 +27,13 @@ import { openWatches } from "../../src/observe/observed-watch.ts";
 import { EventWriter } from "../../src/outputs/events/event-writer.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { Timeline } from "../../src/timeline/timeline.ts";
-import { RecordedTerminal } from "../terminal/recorded-terminal.ts";
 import {
-  accessFiles,
-  businessFiles,
-  lessened,
-  objectsIn,
-  type Right,
-  serviceExportDefinition,
-} from "./deployed-rights.ts";
+  exportDefinition,
+  importDefinition,
+  multiclusterPath,
+} from "../syncing/multicluster-definitions.ts";
+import { RecordedTerminal } from "../terminal/recorded-terminal.ts";
+import { accessFiles, businessFiles, lessened, objectsIn, type Right } from "./deployed-rights.ts";
 
 export interface ProductRun {
   /** The servers' refusals, each message once, in the order of the first time. */
@@ -146,7 +144,8 @@ class RightsWorld {
       await this.#call(cluster, "POST", "/api/v1/namespaces", { metadata: { name: "shop" } });
     }
     const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    await this.#call("lab", "POST", definitions, serviceExportDefinition);
+    await this.#call("lab", "POST", definitions, exportDefinition);
+    await this.#call("edge", "POST", definitions, importDefinition);
     const pod = await this.#call("edge", "POST", "/api/v1/namespaces/lockstep/pods", {
       metadata: { name: "lockstep-ingress-0" },
       spec: { containers: [{ name: "c", image: "lockstep" }] },
@@ -272,6 +271,11 @@ class RightsWorld {
       addressType: "IPv4",
       ports: [{ name: "http", port: 8080 }],
       endpoints: [ready("10.0.0.1"), ready("10.0.0.2")],
+    });
+    await this.#call("lab", "POST", `${multiclusterPath}/serviceexports`, {
+      apiVersion: "multicluster.x-k8s.io/v1beta1",
+      kind: "ServiceExport",
+      metadata: { name: "web" },
     });
     const backend = { service: { name: "web", port: { name: "http" } } };
     const paths = [{ path: "/", pathType: "Prefix", backend }];

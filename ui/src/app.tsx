@@ -4,7 +4,7 @@ import { useCallback, useState } from "react";
 import type { State } from "../../src/server/api.ts";
 import { age, counted } from "./format.ts";
 import { KeyHelp, useKeyboard } from "./keyboard.tsx";
-import { useNow } from "./now.ts";
+import { useWallTime } from "./now.ts";
 import { clusterHealth, clusterText, HealthMark } from "./parts/cluster-list.tsx";
 import { Notice } from "./parts/notice.tsx";
 import {
@@ -202,7 +202,7 @@ function ConnectionBar({
   readonly connection: Connection;
   readonly hasState: boolean;
 }) {
-  const now = useNow(1_000);
+  const now = useWallTime(1_000);
   if (!hasState || connection.type === "live" || connection.type === "connecting") return null;
   return (
     <p className={`connection ${connection.type}`} role="alert">
@@ -260,11 +260,11 @@ const modes: Readonly<Record<State["mode"], string>> = {
 function Foot({ state }: { readonly state: State | undefined }) {
   return (
     <footer className="foot dim">
-      {state !== undefined && `Lockstep ${state.version} · ${modes[state.mode]} · `}
-      every figure is measured in this run
+      {state !== undefined &&
+        `Lockstep ${state.version} · ${modes[state.mode]} · every figure is measured in this run`}
       {state?.replicas.some(({ kind }) => kind === "stock") &&
-        " · stock is a model of ingress-nginx"}{" "}
-      · keys: ?
+        " · stock is a model of ingress-nginx"}
+      {state !== undefined && " · "}keys: ?
     </footer>
   );
 }

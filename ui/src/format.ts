@@ -1,6 +1,6 @@
 // Figures and times as text: three significant digits, always a unit, relative times with the absolute
 // one beside it for a title. Durations are those of the terminal.
-import { durationText } from "../../src/environment/duration-text.ts";
+import { ageText, durationText } from "../../src/environment/duration-text.ts";
 
 /** `340 ms`, `10 min 46 s`; a dash where nothing was measured. */
 export function duration(ms: number | null | undefined): string {
@@ -8,11 +8,9 @@ export function duration(ms: number | null | undefined): string {
   return ms < 0.01 ? "0 ms" : durationText(ms);
 }
 
-/** Of something that grows: tenths of a second, from 10 s on whole ones, so that the text is calm. */
+/** Of something that grows. */
 export function age(ms: number): string {
-  if (ms >= 1_000 && ms < 10_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
-  const stepMs = ms >= 10_000 ? 1_000 : 1;
-  return duration(Math.floor(ms / stepMs) * stepMs);
+  return ms < 1 ? "0 ms" : ageText(ms);
 }
 
 export function count(value: number): string {

@@ -30,7 +30,7 @@ export interface JourneyPath {
   readonly points: readonly PathPoint[];
   readonly segments: readonly PathSegment[];
   readonly level: Level;
-  /** `published 24 s, waiting`, `stock 30.4 s`. */
+  /** `EndpointSlices 24 s, waiting`, `stock (model) 30.4 s`. */
   readonly label: string;
 }
 
@@ -77,12 +77,17 @@ export function partText(
 }
 
 /** The plain forms of the hops. */
-export const partNames: Readonly<Record<Exclude<Part, "proxy">, string>> = {
+export const hopNames: Readonly<Record<Hop["hop"], string>> = {
   pod: "pod",
-  lockstep: "Lockstep",
   published: "EndpointSlices",
   synced: "copies",
+  routed: "proxies",
   traffic: "requests",
+};
+
+export const partNames: Readonly<Record<Exclude<Part, "proxy">, string>> = {
+  ...hopNames,
+  lockstep: "Lockstep",
 };
 
 export function isInFlight({ outcome }: Pick<Journey, "outcome">): boolean {

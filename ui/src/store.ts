@@ -22,7 +22,7 @@ export interface Known {
   readonly journeys: readonly Journey[];
   /** Counts up when the answer of that name is to be read again. */
   readonly revisions: Readonly<Record<"journeys" | "doctor" | "incident" | "all", number>>;
-  /** The server's clock minus this machine's. */
+  /** The server's clock minus this machine's, by the state that took least time to arrive. */
   readonly clockOffsetMs: number;
 }
 
@@ -32,6 +32,9 @@ const journeysMax = 1_000;
 const silentMs = 25_000;
 /** A server that refuses is asked again, slowly: an operator may mend it. */
 const refusedRetryMs = 5_000;
+
+/** A state is seconds old at most, so a greater step means that a clock was set. */
+const clockSetMs = 15_000;
 
 export type PointsListener = (batch: PointsBatch) => void;
 
@@ -83,7 +86,8 @@ export class PageStore {
       this.#add(journeys);
       const { revisions } = this.#known;
       this.#change({
-        ...this.#withState(state),
+        state,
+        clockOffsetMs: state.at - Date.now(),
         journeys: this.#sorted(),
         revisions: { ...revisions, all: revisions.all + 1 },
       });
@@ -139,7 +143,10 @@ export class PageStore {
   }
 
   #withState(state: State): Partial<Known> {
-    return { state, clockOffsetMs: state.at - Date.now() };
+    const measured = state.at - Date.now();
+    const known = this.#known.clockOffsetMs;
+    const isSet = measured < known - clockSetMs;
+    return { state, clockOffsetMs: isSet ? measured : Math.max(measured, known) };
   }
 
   #add(journeys: readonly Journey[]): void {

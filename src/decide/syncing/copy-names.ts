@@ -28,11 +28,28 @@ export const syncNames: CopyNames = {
   sourceName: (target) => target,
 };
 
+const clusterSetSuffix = "-clusterset";
+
+/**
+ * Copies of exported services in a cluster that may have a Service of the same name itself, as the
+ * Multi-Cluster Services API has it: they belong to a ServiceImport.
+ */
+export const clusterSetNames: CopyNames = {
+  owner: syncOwner,
+  targetName: (service) => `${service}${clusterSetSuffix}`,
+  sourceName: (target) =>
+    target.endsWith(clusterSetSuffix) ? target.slice(0, -clusterSetSuffix.length) : undefined,
+};
+
 /** The mark on Services and Namespaces; slices have a label of their own for it. */
 const managedByLabel = "app.kubernetes.io/managed-by";
 const sliceManagedByLabel = "endpointslice.kubernetes.io/managed-by";
 const serviceNameLabel = "kubernetes.io/service-name";
 const sourceClusterLabel = "lockstep.dev/source-cluster";
+
+/** The labels of the Multi-Cluster Services API, for consumers of a ServiceImport. */
+const importNameLabel = "multicluster.kubernetes.io/service-name";
+const importClusterLabel = "multicluster.kubernetes.io/source-cluster";
 
 /** With it a kube-proxy is not even sent the slice: a headless Service has nothing for it to do. */
 const headlessLabel = "service.kubernetes.io/headless";
@@ -44,12 +61,34 @@ export function ownedLabels({ owner }: CopyNames): StringMap {
   return { [managedByLabel]: owner };
 }
 
+/** Labels of a slice; undefined for one that it must not have. */
+export type SliceLabels = Readonly<Record<string, string | undefined>>;
+
+/** Of the service that a slice belongs to. */
+export interface SliceOwner {
+  /** The name of the service in its cluster, and that cluster. */
+  readonly service: string;
+  readonly cluster: string;
+  /** Whether the cluster exports the service, so that a ServiceImport has the slice too. */
+  readonly isExported?: boolean;
+  /** Whether the Service beside the slice has an address, for which proxies have to know it. */
+  readonly hasAddress?: boolean;
+}
+
 /** Of a slice of the copy of this service. */
-export function ownedSliceLabels(names: CopyNames, service: string, cluster: string): StringMap {
-  return {
+export function ownedSliceLabels(names: CopyNames, owner: SliceOwner): SliceLabels {
+  const { service, cluster, isExported = false, hasAddress = false } = owner;
+  const labels = {
     [serviceNameLabel]: names.targetName(service),
     [sliceManagedByLabel]: names.owner,
-    ...(names.local?.sliceLabels ?? { [headlessLabel]: "", [sourceClusterLabel]: cluster }),
+  };
+  if (names.local !== undefined) return { ...labels, ...names.local.sliceLabels };
+  return {
+    ...labels,
+    [headlessLabel]: hasAddress ? undefined : "",
+    [sourceClusterLabel]: cluster,
+    [importNameLabel]: isExported ? service : undefined,
+    [importClusterLabel]: isExported ? cluster : undefined,
   };
 }
 

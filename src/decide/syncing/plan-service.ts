@@ -3,6 +3,7 @@
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { Service, ServicePort } from "../../kube/kinds/service.ts";
 import { type CopyNames, ownedLabels } from "./copy-names.ts";
+import { unitedPorts } from "./merge-exports.ts";
 import type { ServiceOffer } from "./service-offer.ts";
 import { deletion, type SyncWrite } from "./sync-write.ts";
 
@@ -39,22 +40,8 @@ export function planService(input: ServiceInput): readonly SyncWrite[] {
  */
 function portsToOffer({ offers, service, isStillUsed }: ServiceInput): readonly ServicePort[] {
   const mayBeOthers = isStillUsed || offers.some(({ isKnown }) => !isKnown);
-  const ports: ServicePort[] = mayBeOthers ? [...(service?.ports ?? [])] : [];
-  for (const port of offers.flatMap((offer) => offer.service?.ports ?? [])) {
-    if (fitsBeside(port, ports)) ports.push(port);
-  }
-  return ports;
-}
-
-/** The API server refuses a name or number twice, and among several a port without a name. */
-function fitsBeside(port: ServicePort, others: readonly ServicePort[]): boolean {
-  return others.every(
-    (other) =>
-      other.name !== "" &&
-      port.name !== "" &&
-      other.name !== port.name &&
-      !(other.port === port.port && other.protocol === port.protocol),
-  );
+  const present = mayBeOthers ? (service?.ports ?? []) : [];
+  return unitedPorts([...present, ...offers.flatMap((offer) => offer.service?.ports ?? [])]);
 }
 
 function create(
@@ -83,7 +70,7 @@ function update({ metadata, selector }: Service, ports: readonly ServicePort[]):
   return { type: "update", ...place, patch, resourceVersion, summary };
 }
 
-function rawPort({ name, port, protocol, targetPort, appProtocol }: ServicePort): RawRecord {
+export function rawPort({ name, port, protocol, targetPort, appProtocol }: ServicePort): RawRecord {
   return {
     ...(name === "" ? {} : { name }),
     port,
@@ -93,6 +80,6 @@ function rawPort({ name, port, protocol, targetPort, appProtocol }: ServicePort)
   };
 }
 
-function samePorts(a: readonly ServicePort[], b: readonly ServicePort[]): boolean {
+export function samePorts(a: readonly ServicePort[], b: readonly ServicePort[]): boolean {
   return JSON.stringify(a.map(rawPort)) === JSON.stringify(b.map(rawPort));
 }

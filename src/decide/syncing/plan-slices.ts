@@ -3,9 +3,16 @@
 import { toMicroTime } from "../../environment/clock.ts";
 import type { EndpointSlice, SlicePort } from "../../kube/kinds/endpoint-slice.ts";
 import type { RawRecord } from "../../kube/kinds/fields.ts";
+import type { StringMap } from "../../kube/kinds/intern.ts";
 import type { Service } from "../../kube/kinds/service.ts";
 import { listedInSlice } from "../../model/published-endpoint.ts";
-import { type CopyNames, originTimeAnnotation, ownedSliceLabels, sliceName } from "./copy-names.ts";
+import {
+  type CopyNames,
+  originTimeAnnotation,
+  ownedSliceLabels,
+  type SliceLabels,
+  sliceName,
+} from "./copy-names.ts";
 import { isPlaced, isSameEndpoint, type PlacedSlice, placeEndpoints } from "./place-endpoints.ts";
 import type { ServiceOffer } from "./service-offer.ts";
 import { deletion, type SyncWrite } from "./sync-write.ts";
@@ -23,6 +30,8 @@ export interface SlicesInput {
   readonly isTaken: (sliceName: string) => boolean;
   /** The object whose deletion takes new slices with it; none when absent. */
   readonly owner?: RawRecord;
+  readonly isExported?: boolean;
+  readonly hasAddress?: boolean;
 }
 
 export function planSlices(input: SlicesInput): readonly SyncWrite[] {
@@ -44,7 +53,7 @@ export function planSlices(input: SlicesInput): readonly SyncWrite[] {
 
 function isUpToDate(input: SlicesInput, placed: PlacedSlice): boolean {
   const held = placed.slice?.metadata.labels ?? {};
-  const labels = Object.entries(ownedSliceLabels(input.names, input.name, input.offer.cluster));
+  const labels = Object.entries(labelsOf(input));
   return isPlaced(placed) && labels.every(([label, value]) => held[label] === value);
 }
 
@@ -55,7 +64,7 @@ function create(input: SlicesInput, placed: PlacedSlice, name: string): SyncWrit
   const object = {
     apiVersion: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
-    metadata: { namespace, name, ...marks(input), ...owned },
+    metadata: { namespace, name, ...marks(input, {}), ...owned },
     addressType,
     ...contents(placed),
   };
@@ -65,7 +74,10 @@ function create(input: SlicesInput, placed: PlacedSlice, name: string): SyncWrit
 
 function update(input: SlicesInput, placed: PlacedSlice, slice: EndpointSlice): SyncWrite {
   const { namespace, name, resourceVersion } = slice.metadata;
-  const patch = { metadata: { resourceVersion, ...marks(input) }, ...contents(placed) };
+  const patch = {
+    metadata: { resourceVersion, ...marks(input, slice.metadata.labels) },
+    ...contents(placed),
+  };
   const summary = `${difference(listedInSlice(slice), placed.endpoints)} of ${input.offer.cluster}`;
   const place = { kind: "EndpointSlice", namespace, name } as const;
   return { type: "update", ...place, patch, resourceVersion, summary };
@@ -80,11 +92,24 @@ function remove(slice: EndpointSlice, { cluster, service }: ServiceOffer): SyncW
 }
 
 /** Written only together with a change, so the time is never a reason to write. */
-function marks({ name, names, offer }: SlicesInput): RawRecord {
-  const { changedAt, cluster } = offer;
+function marks(input: SlicesInput, held: StringMap): RawRecord {
+  const { changedAt } = input.offer;
   const origin =
     changedAt === undefined ? {} : { [originTimeAnnotation]: toMicroTime(changedAt.origin) };
-  return { labels: ownedSliceLabels(names, name, cluster), annotations: origin };
+  const labels = Object.entries(labelsOf(input)).flatMap(([label, value]) => {
+    if (value !== undefined) return [[label, value]];
+    return held[label] === undefined ? [] : [[label, null]];
+  });
+  return { labels: Object.fromEntries(labels), annotations: origin };
+}
+
+function labelsOf({ names, name, offer, isExported, hasAddress }: SlicesInput): SliceLabels {
+  return ownedSliceLabels(names, {
+    service: name,
+    cluster: offer.cluster,
+    ...(isExported === undefined ? {} : { isExported }),
+    ...(hasAddress === undefined ? {} : { hasAddress }),
+  });
 }
 
 function contents({ ports, endpoints }: PlacedSlice): RawRecord {

@@ -4,6 +4,7 @@
 import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { Namespace } from "../../kube/kinds/namespace.ts";
 import type { Service } from "../../kube/kinds/service.ts";
+import type { ServiceImport } from "../../kube/kinds/service-import.ts";
 import {
   type CopyNames,
   isOwned,
@@ -11,9 +12,19 @@ import {
   ownedLabels,
   sourceClusterOf,
 } from "./copy-names.ts";
+import { byPrecedence, type MergedExports, mergeExports } from "./merge-exports.ts";
+import {
+  exportersOf,
+  type ImportForm,
+  type ImportSupport,
+  importReference,
+  isOwnedImport,
+  planDerivedService,
+  planImport,
+} from "./plan-import.ts";
 import { planService } from "./plan-service.ts";
 import { planSlices } from "./plan-slices.ts";
-import type { ServiceOffer } from "./service-offer.ts";
+import { exportedOf, type ServiceOffer } from "./service-offer.ts";
 import type { SyncPolicy } from "./sync-policy.ts";
 import { deletion, type SyncWrite } from "./sync-write.ts";
 
@@ -24,7 +35,7 @@ export interface SyncInput {
   /** One for each business cluster, in the order of preference. */
   readonly offers: readonly ServiceOffer[];
   readonly target: TargetState;
-  readonly policy: Pick<SyncPolicy, "createNamespaces" | "forgottenClusters" | "names">;
+  readonly policy: Pick<SyncPolicy, "createNamespaces" | "forgottenClusters" | "names" | "imports">;
 }
 
 /** The objects of the service in the access cluster, of any owner. */
@@ -34,6 +45,9 @@ export interface TargetState {
   readonly slices: readonly EndpointSlice[];
   /** Whether the namespace holds a slice of that name. */
   readonly isTaken: (sliceName: string) => boolean;
+  readonly serviceImport?: ServiceImport;
+  /** Undefined where there is no such kind, or no permission. */
+  readonly importSupport?: ImportSupport;
 }
 
 export interface SyncPlan {
@@ -41,30 +55,23 @@ export interface SyncPlan {
   readonly writes: readonly SyncWrite[];
   /** Why nothing is written though something should be, in words. */
   readonly blocked: string | undefined;
+  /** Why the ServiceImport alone is not written, in words. */
+  readonly importBlocked?: string;
 }
 
 const nothing: SyncPlan = { writes: [], blocked: undefined };
 
 export function planSync(input: SyncInput): SyncPlan {
   const { namespace, name, offers, target, policy } = input;
-  const { names } = policy;
+  const { names, imports = "none" } = policy;
   const owned = target.slices.filter((slice) => isOwnedSlice(names, slice)).sort(byName);
   const isOffered = offers.some(({ service }) => service !== undefined);
-  if (!isOffered && owned.length === 0 && !isOwnService(names, target.service)) return nothing;
-  const blocked = obstacle(input);
+  if (!isOffered && !holdsOwn(names, target)) return nothing;
+  const merged = imports === "none" ? undefined : mergeExports(exportedOf(offers));
+  const importBlocked = importObstacle(input, merged);
+  const blocked = obstacle(input) ?? (imports === "derived" ? importBlocked : undefined);
   if (blocked !== undefined) return { writes: [], blocked };
   const known = offers.filter((offer) => offer.isKnown);
-  const slices = known.flatMap((offer) => {
-    const ofCluster = owned.filter((slice) => sourceClusterOf(slice) === offer.cluster);
-    return planSlices({
-      namespace,
-      name,
-      names,
-      offer,
-      slices: ofCluster,
-      isTaken: target.isTaken,
-    });
-  });
   const { forgottenClusters = new Set() } = policy;
   const isForgotten = (slice: EndpointSlice) => forgottenClusters.has(sourceClusterOf(slice) ?? "");
   const forgotten = owned
@@ -78,32 +85,106 @@ export function planSync(input: SyncInput): SyncPlan {
     );
   const listed = known.filter(({ isRemembered }) => isRemembered !== true);
   const knownClusters = new Set<string | undefined>(listed.map(({ cluster }) => cluster));
-  const service = planService({
-    namespace,
-    name: names.targetName(name),
-    names,
-    offers,
-    service: target.service,
-    isStillUsed: owned.some(
-      (slice) => !knownClusters.has(sourceClusterOf(slice)) && !isForgotten(slice),
-    ),
-  });
+  const isStillUsed = owned.some(
+    (slice) => !knownClusters.has(sourceClusterOf(slice)) && !isForgotten(slice),
+  );
+  const { serviceImport } = target;
+  const ownImport = isOwnedImport(names, serviceImport) ? serviceImport : undefined;
+  const exporters = ownImport === undefined ? [] : exportersOf(ownImport);
+  const isUnclear = exporters.some(
+    (cluster) => !knownClusters.has(cluster) && !forgottenClusters.has(cluster),
+  );
+  const place = { namespace, names, merged };
+  const derivedName = names.targetName(name);
+  const service =
+    imports === "derived"
+      ? isUnclear
+        ? []
+        : planDerivedService({ ...place, name: derivedName, present: target.service, isStillUsed })
+      : planService({
+          namespace,
+          name: derivedName,
+          names,
+          offers: inPrecedence(offers, imports),
+          service: target.service,
+          isStillUsed,
+        });
+  // Its address is part of it, and the addresses of a Service come with the API server's answer.
+  const awaitsAddress = imports === "derived" && merged !== undefined && service.length > 0;
+  const imported =
+    isUnclear || importBlocked !== undefined || awaitsAddress
+      ? []
+      : planImport({
+          ...place,
+          name,
+          present: ownImport,
+          support: target.importSupport,
+          addresses: imports === "derived" ? target.service : undefined,
+        });
+  // Slices refer to the import, so the first ones wait until it is there.
+  const awaitsImport =
+    imports === "derived" && ownImport === undefined && target.importSupport !== undefined;
+  const owner =
+    imports === "derived" && ownImport !== undefined && target.importSupport !== undefined
+      ? { owner: importReference(ownImport, target.importSupport) }
+      : {};
+  const slices = known.flatMap((offer) =>
+    planSlices({
+      namespace,
+      name,
+      names,
+      offer,
+      slices: owned.filter((slice) => sourceClusterOf(slice) === offer.cluster),
+      isTaken: target.isTaken,
+      isExported: imports !== "none" && offer.serviceExport !== undefined,
+      hasAddress: imports === "derived" && merged?.type === "ClusterSetIP",
+      ...owner,
+    }).filter(({ type }) => type !== "create" || !awaitsImport || merged === undefined),
+  );
   const writes = [...planNamespace(input), ...service, ...slices, ...forgotten];
-  return { writes: inOrder(writes), blocked: undefined };
+  return {
+    // Endpoints never wait for an import.
+    writes: [...inOrder(writes), ...imported],
+    blocked: undefined,
+    ...(importBlocked === undefined ? {} : { importBlocked }),
+  };
 }
 
 /** Whether the access cluster holds anything of the service that Lockstep made. */
-export function holdsOwn(names: CopyNames, { service, slices }: TargetState): boolean {
-  return isOwnService(names, service) || slices.some((slice) => isOwnedSlice(names, slice));
+export function holdsOwn(
+  names: CopyNames,
+  { service, slices, serviceImport }: TargetState,
+): boolean {
+  return (
+    (service !== undefined && isOwned(names, service)) ||
+    slices.some((slice) => isOwnedSlice(names, slice)) ||
+    isOwnedImport(names, serviceImport)
+  );
 }
 
-function isOwnService(names: CopyNames, service: Service | undefined): boolean {
-  return service !== undefined && isOwned(names, service);
+/** Of an imported service the Service has the ports that the import has: those of the oldest export. */
+function inPrecedence(
+  offers: readonly ServiceOffer[],
+  imports: ImportForm,
+): readonly ServiceOffer[] {
+  if (imports === "none") return offers;
+  const exporters = exportedOf(offers)
+    .toSorted(byPrecedence)
+    .map(({ cluster }) => cluster);
+  const place = ({ cluster }: ServiceOffer) => {
+    const index = exporters.indexOf(cluster);
+    return index === -1 ? exporters.length : index;
+  };
+  return offers.toSorted((one, other) => place(one) - place(other));
 }
 
 /** While one is there nothing is written, and nothing taken away either. */
-function obstacle({ namespace, target, policy }: SyncInput): string | undefined {
+function obstacle({ namespace, name, target, policy }: SyncInput): string | undefined {
   const { service } = target;
+  const targetName = policy.names.targetName(name);
+  if (targetName.length > serviceNameLengthMax) {
+    return `the name ${targetName} would be longer than ${serviceNameLengthMax} characters`;
+  }
   if (service !== undefined && !isOwned(policy.names, service)) {
     return `Service ${namespace}/${service.metadata.name} exists and was not created by Lockstep`;
   }
@@ -115,6 +196,19 @@ function obstacle({ namespace, target, policy }: SyncInput): string | undefined 
   return target.namespace.metadata.deletionTimestamp === undefined
     ? undefined
     : `the namespace ${namespace} is being deleted`;
+}
+
+/** Of a Service, which is a DNS label. */
+const serviceNameLengthMax = 63;
+
+function importObstacle(
+  { namespace, name, target, policy }: SyncInput,
+  merged: MergedExports | undefined,
+): string | undefined {
+  const { serviceImport } = target;
+  if (merged === undefined || serviceImport === undefined) return undefined;
+  if (isOwnedImport(policy.names, serviceImport)) return undefined;
+  return `ServiceImport ${namespace}/${name} exists and was not created by Lockstep`;
 }
 
 /** Made when it is missing, and never deleted: others may have put their things into it. */

@@ -3,8 +3,10 @@
 import type { MonotonicMs, WallMs } from "../../environment/clock.ts";
 import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { Service } from "../../kube/kinds/service.ts";
+import type { ServiceExport } from "../../kube/kinds/service-export.ts";
 import { listedInSlice } from "../../model/published-endpoint.ts";
 import { sourceClusterOf } from "./copy-names.ts";
+import type { ExportedService } from "./merge-exports.ts";
 import type { SyncedEndpoint } from "./synced-endpoint.ts";
 
 export interface ServiceOffer {
@@ -17,6 +19,8 @@ export interface ServiceOffer {
   readonly isKnown: boolean;
   /** Undefined when the cluster does not have the service or does not want it copied. */
   readonly service: Service | undefined;
+  /** Of the service, which is undefined for a service that is offered for other reasons. */
+  readonly serviceExport?: ServiceExport;
   /**
    * The cluster is not known, and has been silent for too long: the endpoints are what its copies
    * may still be used for. False when absent.
@@ -35,8 +39,21 @@ export interface OfferTime {
   readonly seenAtMs: MonotonicMs;
 }
 
+/** The services that clusters export; a service that is only selected is none of them. */
+export function exportedOf(offers: readonly ServiceOffer[]): readonly ExportedService[] {
+  return offers.flatMap(({ cluster, service, serviceExport }) =>
+    service === undefined || serviceExport === undefined
+      ? []
+      : [{ cluster, service, serviceExport }],
+  );
+}
+
 /** Equal for offers of equal content. */
-export function offerVersion(service: Service, endpoints: readonly SyncedEndpoint[]): string {
+export function offerVersion(
+  service: Service,
+  endpoints: readonly SyncedEndpoint[],
+  serviceExport?: ServiceExport,
+): string {
   let hash = 0x811c9dc5;
   const add = (text: string): void => {
     for (let index = 0; index < text.length; index += 1) {
@@ -44,6 +61,12 @@ export function offerVersion(service: Service, endpoints: readonly SyncedEndpoin
     }
   };
   add(JSON.stringify(service.ports));
+  if (serviceExport !== undefined) {
+    const { metadata, exportedLabels, exportedAnnotations } = serviceExport;
+    const { type, clusterIP, sessionAffinity, traffic, ipFamilies } = service;
+    add(JSON.stringify([metadata.uid, exportedLabels, exportedAnnotations]));
+    add(JSON.stringify([type, clusterIP, sessionAffinity, traffic, ipFamilies]));
+  }
   for (const { address, ports, ready, serving, terminating, targetRef } of endpoints) {
     add(`${address} ${ready} ${serving} ${terminating} ${targetRef?.uid}`);
     for (const { name, port } of ports) add(`${name}:${port}`);

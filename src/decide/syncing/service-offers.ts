@@ -5,6 +5,7 @@ import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { StringMap } from "../../kube/kinds/intern.ts";
 import type { Projected } from "../../kube/kinds/kind.ts";
 import type { Service } from "../../kube/kinds/service.ts";
+import type { ServiceExport } from "../../kube/kinds/service-export.ts";
 import { listedInSlice } from "../../model/published-endpoint.ts";
 import {
   type Evidence,
@@ -31,6 +32,8 @@ export interface OfferSource extends SnapshotSource {
    * is not known.
    */
   isExported(namespace: string, name: string): boolean | undefined;
+  /** That ServiceExport; undefined for a service without one. */
+  exportOf(namespace: string, name: string): ServiceExport | undefined;
   /** The zone of a node, where it is known. */
   zoneOf(node: string): string | undefined;
   /** When the last event about the service came; undefined before. */
@@ -105,9 +108,12 @@ function offerOf(
   const nothing = { service: undefined, changedAt: undefined, version: undefined };
   if (service !== undefined) {
     const offered = endpoints ?? [];
-    const version = offerVersion(service, offered);
+    const found = source.exportOf(input.namespace, input.name);
+    const version = offerVersion(service, offered, found);
     const changedAt = lastChange(input, source, service);
-    return { cluster, isKnown: true, service, endpoints: offered, changedAt, version };
+    const serviceExport = found === undefined ? {} : { serviceExport: found };
+    const offer = { cluster, isKnown: true, service, endpoints: offered, changedAt, version };
+    return { ...offer, ...serviceExport };
   }
   if (endpoints !== undefined) {
     return { cluster, isKnown: true, isRemembered: true, endpoints, ...nothing };

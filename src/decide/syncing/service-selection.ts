@@ -34,8 +34,8 @@ export type LabelSelection = StringMap;
 
 export interface SelectionOptions {
   readonly labels?: LabelSelection;
-  /** Services with a ServiceExport are selected too. */
-  readonly exports?: boolean;
+  /** Services with a ServiceExport are selected too, or these alone. */
+  readonly exports?: boolean | "only";
 }
 
 /** By named namespaces and labels; a namespace without any service may be misspelt. */
@@ -43,6 +43,7 @@ export class NamespaceSelection implements ServiceSelection {
   readonly namespaces: SelectedNamespaces;
   readonly #labels: LabelSelection;
   readonly #unseen: Set<string>;
+  readonly #exportsOnly: boolean;
 
   readonly needsExports: boolean;
 
@@ -51,7 +52,8 @@ export class NamespaceSelection implements ServiceSelection {
     namespaces: SelectedNamespaces,
     { labels = {}, exports = false }: SelectionOptions = {},
   ) {
-    this.needsExports = exports;
+    this.needsExports = exports !== false;
+    this.#exportsOnly = exports === "only";
     const isOpen = namespaces !== "all" && namespaces.size === 0 && Object.keys(labels).length > 0;
     this.namespaces = isOpen ? "all" : namespaces;
     this.#labels = labels;
@@ -80,6 +82,7 @@ export class NamespaceSelection implements ServiceSelection {
   }
 
   #isWanted(service: Service, namespaces: SelectedNamespaces): boolean {
+    if (this.#exportsOnly) return false;
     const { namespace, labels } = service.metadata;
     const wish = labels[syncLabel];
     if (!isCopyable(service) || wish === "false") return false;

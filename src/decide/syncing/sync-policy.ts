@@ -2,6 +2,7 @@
 // the objects that it may create or remove in the target.
 import type { TruthPolicy } from "../truth/truth-policy.ts";
 import { type CopyNames, syncNames } from "./copy-names.ts";
+import type { ImportForm } from "./plan-import.ts";
 import {
   NamespaceSelection,
   type SelectedNamespaces,
@@ -14,6 +15,8 @@ export interface SyncPolicy {
   readonly truth: TruthPolicy;
   /** Endpoints that flap wait before they join again; false when absent. */
   readonly damping?: boolean;
+  /** How exported services are imported; not at all when absent. */
+  readonly imports?: ImportForm;
   /** Whether a namespace that the access cluster lacks may be made there. */
   readonly createNamespaces: boolean;
   /**

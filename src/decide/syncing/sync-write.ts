@@ -3,13 +3,19 @@
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { ObjectMeta } from "../../kube/kinds/kind.ts";
 
-export type SyncedKind = "Namespace" | "Service" | "EndpointSlice" | "Endpoints";
+export type SyncedKind = "Namespace" | "Service" | "EndpointSlice" | "Endpoints" | "ServiceImport";
 
 export type SyncWrite = Place &
   (
     | { readonly type: "create"; readonly object: RawRecord }
     /** A JSON merge patch: it names only what changes, and the version it changes. */
-    | { readonly type: "update"; readonly patch: RawRecord; readonly resourceVersion: string }
+    | {
+        readonly type: "update";
+        readonly patch: RawRecord;
+        readonly resourceVersion: string;
+        /** Of the object's status, where that is written apart. */
+        readonly subresource?: "status";
+      }
     /** Only this very version: one that changed since has to be looked at again. */
     | { readonly type: "delete"; readonly uid: string; readonly resourceVersion: string }
     /** Without a condition: for an object of which only the name is known. */

@@ -157,7 +157,7 @@ const prefixes: readonly Prefix[] = [
   // syslog and journald, with the host left out by some people.
   {
     pattern:
-      /^(?:<\d{1,3}>)?([A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?) (?:\S+ )?([^\s:[\]]+)(?:\[\d+\])?: /,
+      /^(?:<\d{1,3}>)?([A-Za-z][a-zéû]{2,3}\.? +\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?) (?:\S+ )?([^\s:[\]]+)(?:\[\d+\])?: /,
     groups: { at: 1, program: 2 },
   },
   {
@@ -263,7 +263,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
-const textPair = /"([\w@.-]{1,64})":(?:"((?:[^"\\]|\\.)*)"|(-?\d[\d.]*)(?=[,}]))/g;
+const textPair = /"([\w@. -]{1,64})":(?:"((?:[^"\\]|\\.)*)"|(-?\d[\d.]*)(?=[,}]))/g;
 
 /** The first values of JSON that was cut off; of one name the outermost is the first one. */
 function cutObject(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -9,6 +9,7 @@ import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { LeaderElection } from "../../kube/leader/leader-election.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
+import { ExportStatuses } from "./export-statuses.ts";
 import { type ShownSyncer, type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SourceReport } from "./sync-source.ts";
 import { SyncView, type SyncViewOptions } from "./sync-view.ts";
@@ -18,6 +19,8 @@ import { UndoneWrites } from "./undone-writes.ts";
 export interface ServiceSyncerOptions extends Omit<SyncViewOptions, "onService"> {
   /** For writes; rate-limited, and apart from the watches so that those never wait for it. */
   readonly writeClient: KubeClient;
+  /** By source, the client that writes the status of its ServiceExports; none when absent. */
+  readonly exportStatusClients?: ReadonlyMap<string, KubeClient>;
   /** With it, a service is taken from the queue only when a write may be made at once. */
   readonly untilMayWrite?: (signal: AbortSignal) => Promise<void>;
   /** Writes only while it leads; a standby watches, so that it can begin at once. */
@@ -88,6 +91,7 @@ export class ServiceSyncer {
   /** By service with unfinished writes, the slices before the first of them. */
   readonly #unfinished = new Map<string, readonly EndpointSlice[]>();
   readonly #undone = new UndoneWrites();
+  readonly #exportStatuses: ExportStatuses | undefined;
   #cancelResync: CancelTimer | undefined;
   #election: ReturnType<LeaderElectionOf> | undefined;
   #isWriting = false;
@@ -116,6 +120,12 @@ export class ServiceSyncer {
       ...(metrics === undefined ? {} : { metrics }),
     });
     this.#metrics = syncMetrics(metrics ?? new Registry());
+    const { exportStatusClients: clients } = options;
+    if (clients !== undefined && clients.size > 0) {
+      const { sources } = this.view;
+      const { cluster } = options.target;
+      this.#exportStatuses = new ExportStatuses({ ...options, clients, sources, target: cluster });
+    }
   }
 
   /** Runs until the signal aborts; rejects only when the access cluster cannot be written to. */
@@ -142,6 +152,7 @@ export class ServiceSyncer {
     } finally {
       this.#cancelResync?.();
       this.#queue.shutDown();
+      this.#exportStatuses?.stop();
       await this.view.stop();
       this.#metrics.shown.delete(shown);
     }
@@ -183,7 +194,10 @@ export class ServiceSyncer {
     try {
       const sync = (key: string, stop: AbortSignal) => this.#syncNoting(key, stop);
       const beforeTake = (stop: AbortSignal) => this.#beforeTake(stop);
-      await runWorkers({ queue: this.#queue, workers, sync, beforeTake, maxRetries, log, signal });
+      await Promise.all([
+        runWorkers({ queue: this.#queue, workers, sync, beforeTake, maxRetries, log, signal }),
+        this.#exportStatuses?.run(signal),
+      ]);
     } finally {
       this.#isWriting = false;
     }
@@ -219,15 +233,23 @@ export class ServiceSyncer {
     const startedAt = clock.monotonicMs();
     // Kept until all writes are made: a retry has only the rest of them.
     const before = this.#unfinished.get(key) ?? this.view.target.state(key).slices;
-    const { writes, blocked, offers, lookAgainMs } = this.view.plan(key);
+    const { writes, blocked, importBlocked, offers, lookAgainMs } = this.view.plan(key);
     // Rounded up: a wait too short for the clock to show would never be over.
     if (lookAgainMs !== undefined) this.#queue.addAfter(key, Math.ceil(lookAgainMs));
     const decidedAt = clock.monotonicMs();
     const phase = { target: target.cluster };
     const seconds = elapsedMs(startedAt, decidedAt) / 1000;
     this.#metrics.phaseSeconds.observe({ ...phase, phase: "decide" }, seconds);
-    this.#noteBlocked(key, blocked);
-    if (blocked !== undefined) return;
+    this.#noteBlocked(key, blocked ?? importBlocked);
+    // After a write of more than endpoints, the next plan shows whether all is there.
+    const isDone = writes.every(({ kind }) => kind === "EndpointSlice");
+    const noteExports = () => {
+      if (isDone) this.#exportStatuses?.note(key, offers, blocked ?? importBlocked);
+    };
+    if (blocked !== undefined) {
+      noteExports();
+      return;
+    }
     if (writes.length > 0) this.#unfinished.set(key, before);
     for (const write of writes) await this.#writer.apply(write, signal);
     this.#unfinished.delete(key);
@@ -238,6 +260,7 @@ export class ServiceSyncer {
     }
     this.#notice(key, offers, writes.length);
     for (const offer of offers) this.#report(key, offer, writes.length);
+    noteExports();
   }
 
   /** One line for each endpoint; of a service that is copied for the first time, only in detail. */

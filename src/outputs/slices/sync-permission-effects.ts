@@ -8,6 +8,7 @@ export const sourcePermissionEffects: PermissionEffects = {
   endpoints: "a cluster without EndpointSlices has no published endpoints",
   nodes: "an endpoint has the zone that its EndpointSlice names, or none",
   serviceexports: "services are not selected by their ServiceExport",
+  "serviceexports/status": "ServiceExports get no conditions",
 };
 
 export const targetPermissionEffects: PermissionEffects = {
@@ -23,6 +24,10 @@ export const targetPermissionEffects: PermissionEffects = {
   "patch endpointslices": "copies keep endpoints that have left, and miss new ones",
   "delete services": "copies of deleted services stay",
   "delete endpointslices": "slices that are not needed any more stay",
+  serviceimports: "exported services get no ServiceImport, or keep an old one",
+  "serviceimports/status": "exported services get no ServiceImport, or keep an old one",
+  // Where clusters import from each other.
+  "serviceexports/status": "ServiceExports get no conditions",
   "create namespaces": "services of a missing namespace get no copy",
   namespaces: "the namespaces are unknown: nothing is written",
   leases: "no instance becomes or stays the writer: copies stay as they are",

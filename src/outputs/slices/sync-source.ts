@@ -9,6 +9,7 @@ import type { KubeClient } from "../../kube/client/client.ts";
 import type { Projected } from "../../kube/kinds/kind.ts";
 import type { Pod } from "../../kube/kinds/pod.ts";
 import type { Service } from "../../kube/kinds/service.ts";
+import type { ServiceExport } from "../../kube/kinds/service-export.ts";
 import type { KnownBefore } from "../../kube/reflector/reflector-removals.ts";
 import type { Lane } from "../../kube/workqueue/workqueue.ts";
 import { ClusterSource, type ClusterWatch } from "../../sources/cluster-source.ts";
@@ -169,6 +170,15 @@ export class SyncSource implements OfferSource {
 
   isExported(namespace: string, name: string): boolean | undefined {
     return this.#exports === undefined ? false : this.#exports.isExported(namespace, name);
+  }
+
+  exportOf(namespace: string, name: string): ServiceExport | undefined {
+    return this.#exports?.exportOf(namespace, name);
+  }
+
+  /** The version of the API in which exports are watched; undefined while they are not. */
+  get exportVersion(): string | undefined {
+    return this.#exports?.version;
   }
 
   zoneOf(node: string): string | undefined {

@@ -15,12 +15,17 @@ import { type Namespace, namespaceKind } from "../../kube/kinds/namespace.ts";
 import { type Service, serviceKind } from "../../kube/kinds/service.ts";
 import { publishedForm } from "../../sources/published-form.ts";
 import { TargetCollection } from "./target-collection.ts";
+import { TargetImports } from "./target-imports.ts";
 
 export interface SyncTargetOptions
   extends Pick<Environment, "clock" | "timers" | "random" | "log"> {
   readonly client: KubeClient;
   readonly cluster: string;
   readonly names: CopyNames;
+  /** Whether exported services are imported. */
+  readonly needsImports?: boolean;
+  /** It became known whether there can be imports. */
+  readonly onImports?: () => void;
   /** Something of the copy of this service changed, and it is Lockstep's own or stands in its way. */
   readonly onService: (key: string, isOwn: boolean) => void;
   /** A namespace came, changed or went. */
@@ -40,6 +45,7 @@ export class SyncTarget {
   readonly #namespaces: TargetCollection<Namespace>;
   readonly #services: TargetCollection<Service>;
   readonly #slices: TargetCollection<EndpointSlice>;
+  readonly imports: TargetImports | undefined;
 
   constructor(options: SyncTargetOptions) {
     const { names, onService, onNamespace } = options;
@@ -70,6 +76,13 @@ export class SyncTarget {
         if (key !== undefined) changed(key, isOwnedSlice(names, slice));
       },
     });
+    if (options.needsImports === true) {
+      this.imports = new TargetImports({
+        ...options,
+        onChange: (found) => onService(objectKey(found.metadata), isOwned(names, found)),
+        onKnown: () => options.onImports?.(),
+      });
+    }
   }
 
   get collections() {
@@ -92,6 +105,16 @@ export class SyncTarget {
       isTaken: (name) =>
         this.#slices.isShown(namespace, name) ||
         slices.some((slice) => slice.metadata.name === name),
+      ...this.#importState(key),
+    };
+  }
+
+  #importState(key: string): Pick<TargetState, "serviceImport" | "importSupport"> {
+    const serviceImport = this.imports?.find(key);
+    const importSupport = this.imports?.support;
+    return {
+      ...(serviceImport === undefined ? {} : { serviceImport }),
+      ...(importSupport === undefined ? {} : { importSupport }),
     };
   }
 
@@ -111,7 +134,9 @@ export class SyncTarget {
   waitingFor(): string | undefined {
     const waiting = Object.values(this.collections).filter(({ synced }) => !synced);
     const [first] = waiting;
-    if (first === undefined) return undefined;
+    if (first === undefined) {
+      return this.imports?.isSettled === false ? "serviceimports are not listed yet" : undefined;
+    }
     return `${first.kind.resource} are not listed yet (${first.condition().message})`;
   }
 
@@ -124,12 +149,14 @@ export class SyncTarget {
     }
     const collections = Object.values(this.collections);
     for (const collection of collections) collection.start();
+    this.imports?.start();
     await Promise.all(collections.map((collection) => collection.waitForSync(signal)));
   }
 
   /** Idempotent; it cannot be started again. */
   async stop(): Promise<void> {
-    await Promise.all(Object.values(this.collections).map((collection) => collection.stop()));
+    const parts = [...Object.values(this.collections), ...(this.imports ? [this.imports] : [])];
+    await Promise.all(parts.map((part) => part.stop()));
   }
 
   /** Of the service that an object of this key would be the copy of; undefined for none. */

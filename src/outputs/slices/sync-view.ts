@@ -72,6 +72,8 @@ export class SyncView {
       ...options,
       ...options.target,
       names: options.policy.names,
+      needsImports: (options.policy.imports ?? "none") !== "none",
+      onImports: () => this.lookAgain(),
       onService: (key, isOwn) => {
         if (isOwn) this.#keys.add(key);
         if (this.#keys.has(key)) options.onService(key, "resync");

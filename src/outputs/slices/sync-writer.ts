@@ -11,15 +11,16 @@ import {
 } from "../../kube/client/client.ts";
 import { endpointSliceKind } from "../../kube/kinds/endpoint-slice.ts";
 import { endpointsKind } from "../../kube/kinds/endpoints.ts";
-import { collectionPath, objectPath } from "../../kube/kinds/kind.ts";
+import { collectionPath, objectPath, type ResourcePlace } from "../../kube/kinds/kind.ts";
 import { namespaceKind } from "../../kube/kinds/namespace.ts";
 import { serviceKind } from "../../kube/kinds/service.ts";
+import { serviceImportKind } from "../../kube/kinds/service-import.ts";
 import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SyncTarget } from "./sync-target.ts";
 
 export interface SyncWriterOptions {
   readonly client: KubeClient;
-  readonly target: Pick<SyncTarget, "cluster" | "collections">;
+  readonly target: Pick<SyncTarget, "cluster" | "collections" | "imports">;
   readonly log: Log;
   readonly metrics?: Registry;
 }
@@ -45,21 +46,38 @@ export class SyncWriter {
   /** Rejects with a `SyncConflictError` when a new plan may succeed at once. */
   async apply(write: SyncWrite, signal: AbortSignal): Promise<void> {
     const { client, target } = this.#options;
-    const collection = write.kind === "Endpoints" ? undefined : target.collections[write.kind];
+    const collection = this.#collection(write);
     const limits = { deadlineMs: requestDeadlineMs, signal };
     const labels = { target: target.cluster, kind: write.kind };
     try {
-      const answer = await client.request({ ...writeRequest(write), ...limits });
+      const answer = await client.request({ ...writeRequest(write, collection?.kind), ...limits });
       this.#metrics.writes.inc({ ...labels, type: write.type });
       if (write.type === "delete") collection?.noteGone(write.namespace, write.name);
       else if (collection !== undefined)
         this.#noteVersion(write, collection.note(parseJson(answer)));
     } catch (error) {
-      if (!(error instanceof StatusError) || !wasTooLate(error)) throw error;
+      if (!(error instanceof StatusError)) throw error;
+      if (write.kind === "ServiceImport" && error.code === 403) {
+        target.imports?.noteForbidden();
+        throw new SyncConflictError(error.message, { cause: error });
+      }
+      if (!wasTooLate(error)) throw error;
       this.#metrics.conflicts.inc(labels);
       await this.#readAgain(write, limits);
       const isGoneAnyway = write.type === "delete" && error.code === 404;
       if (!isGoneAnyway) throw new SyncConflictError(error.message, { cause: error });
+    }
+  }
+
+  #collection({ kind }: SyncWrite) {
+    const { target } = this.#options;
+    switch (kind) {
+      case "Endpoints":
+        return undefined;
+      case "ServiceImport":
+        return target.imports?.collection;
+      default:
+        return target.collections[kind];
     }
   }
 
@@ -75,10 +93,10 @@ export class SyncWriter {
     write: SyncWrite,
     limits: Pick<KubeRequest, "deadlineMs" | "signal">,
   ): Promise<void> {
-    const { client, target } = this.#options;
+    const { client } = this.#options;
+    const collection = this.#collection(write);
     // No one watches Endpoints, so there is nothing to correct.
-    if (write.kind === "Endpoints") return;
-    const collection = target.collections[write.kind];
+    if (collection === undefined) return;
     const path = objectPath(collection.kind, write);
     try {
       const answer = await client.request({ verb: "get", method: "GET", path, ...limits });
@@ -100,10 +118,12 @@ const kinds = {
   Service: serviceKind,
   EndpointSlice: endpointSliceKind,
   Endpoints: endpointsKind,
+  ServiceImport: serviceImportKind("v1beta1"),
 } as const;
 
-export function writeRequest(write: SyncWrite): KubeRequest {
-  const kind = kinds[write.kind];
+/** With the kind as the target serves it, where that has several versions. */
+export function writeRequest(write: SyncWrite, served?: ResourcePlace): KubeRequest {
+  const kind = served ?? kinds[write.kind];
   switch (write.type) {
     case "create":
       return {
@@ -116,7 +136,7 @@ export function writeRequest(write: SyncWrite): KubeRequest {
       return {
         verb: "patch",
         method: "PATCH",
-        path: objectPath(kind, write),
+        path: objectPath(kind, write, write.subresource),
         body: write.patch,
         contentType: "application/merge-patch+json",
       };

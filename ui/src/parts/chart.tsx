@@ -221,6 +221,7 @@ export function Chart(props: ChartProps) {
     plot.current?.setScale("x", { min, max: max > min ? max : min + 1 });
   }, [series, from, to, shape]);
   const values = series.map((one) => figure(valueAt(one, cursorMs), one.unit));
+  const isEmpty = series.every(({ points }) => points.every(([, value]) => value === null));
   const label = series.map((one, index) => `${one.title} ${values[index]}`).join(", ");
   return (
     <figure className="chart" aria-label={`${title}: ${label}`}>
@@ -237,7 +238,9 @@ export function Chart(props: ChartProps) {
           {cursorMs !== undefined && <span className="dim">at {timeText(series)(cursorMs)}</span>}
         </span>
       </figcaption>
-      <div ref={place} className="chart-place" />
+      <div ref={place} className="chart-place">
+        {isEmpty && <span className="chart-empty dim">no value yet</span>}
+      </div>
     </figure>
   );
 }

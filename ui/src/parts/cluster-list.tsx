@@ -1,5 +1,5 @@
 // Clusters with the freshness of their watches, and proxy replicas: who reports, and how recently.
-import type { Cluster, Replica } from "../../../src/server/api.ts";
+import type { Cluster, Replica, State } from "../../../src/server/api.ts";
 import { count, counted } from "../format.ts";
 import { Ago } from "./time.tsx";
 
@@ -31,14 +31,18 @@ export function clusterText(cluster: Cluster): string {
   return isStale ? `${cluster.name}: stale` : cluster.name;
 }
 
-export function ClusterPanel({ clusters }: { readonly clusters: readonly Cluster[] }) {
+export function ClusterPanel({ state: { clusters, mode } }: { readonly state: State }) {
   return (
     <section className="panel" aria-label="Clusters">
       <h2>
         Clusters <em>{counted(clusters.length, "cluster")}</em>
       </h2>
       {clusters.length === 0 && (
-        <p className="dim">No cluster is watched. Start lockstep serve with --context NAME.</p>
+        <p className="dim">
+          {mode === "lab"
+            ? "The clusters of the lab appear when they have started."
+            : "No cluster is watched. Start lockstep serve with --context NAME."}
+        </p>
       )}
       <ul className="plain">
         {clusters.map((cluster) => (
@@ -126,7 +130,10 @@ const stateHealth: Readonly<Record<Replica["state"], Health>> = {
   down: "bad",
 };
 
-export function ReplicaPanel({ replicas }: { readonly replicas: readonly Replica[] }) {
+/** The proxies of the lab report each change at once, and have no time of a last report. */
+const isTimed = ({ reportedAt }: Replica): boolean => reportedAt !== null;
+
+export function ReplicaPanel({ state: { replicas, mode } }: { readonly state: State }) {
   return (
     <section className="panel" aria-label="Proxy replicas">
       <h2>
@@ -134,11 +141,13 @@ export function ReplicaPanel({ replicas }: { readonly replicas: readonly Replica
       </h2>
       {replicas.length === 0 && (
         <p className="dim">
-          No proxy is followed, so the hop routed is not shown. Add --proxy ADDRESS of a Lockstep or
-          ingress-nginx replica.
+          {mode === "lab"
+            ? "The proxies of the lab start after its clusters. Without nginx it has none."
+            : "No proxy is followed, so lags end before the proxies. Add --proxy auto, or the address " +
+              "of a replica."}
         </p>
       )}
-      <ul className="plain replicas">
+      <ul className={`plain replicas ${replicas.some(isTimed) ? "timed" : ""}`}>
         {replicas.map(({ name, kind, state, reportedAt, problem }) => (
           <li key={name} data-replica={name}>
             <p className="line-head">

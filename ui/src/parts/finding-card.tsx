@@ -1,5 +1,6 @@
 // A finding of the doctor: the cause, how sure, since when, the evidence, and the fix to copy.
 import type { Finding } from "../../../src/server/api.ts";
+import { hopNames } from "../journey-path.ts";
 import { CopyBox } from "./copy-button.tsx";
 import { Since } from "./time.tsx";
 
@@ -29,7 +30,7 @@ export function FindingCard({
         <span>{finding.confidence}</span>
         {finding.hop !== null && (
           <span>
-            late hop: <strong>{finding.hop}</strong>
+            late hop: <strong>{hopNames[finding.hop]}</strong>
           </span>
         )}
         {cluster !== null && <span>cluster {cluster}</span>}

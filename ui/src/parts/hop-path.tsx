@@ -1,10 +1,9 @@
-// The path of a change with a clock on every hop, as it is now: to the right through the ordinary
+// The path of a change with a clock on every hop, as the server last reported it: to the right through the ordinary
 // components, and below them straight to the proxies of Lockstep. Lateness is length; the first late hop
 // is named, and those behind it only wait for it.
 import type { LagRow, State } from "../../../src/server/api.ts";
 import { age, counted, duration } from "../format.ts";
 import { type Part, partNames, type Reading, readingOf } from "../journey-path.ts";
-import { useNow } from "../now.ts";
 
 type Clock = "waiting" | "recent" | "hour" | "none";
 type Level = "fine" | "late" | "behind";
@@ -21,17 +20,14 @@ interface HopClock {
 }
 
 export function HopPath({ state }: { readonly state: State }) {
-  const now = useNow();
   const reading = readingOf(state);
-  const sinceMs = Math.max(0, now - state.at);
   const rows = state.lags.filter(({ hop }) => hop !== "pod" && hop !== "traffic");
   const isOwn = ({ kind }: LagRow) => kind === "lockstep";
   const ordinary = clocksOf(
     rows.filter((row) => !isOwn(row)),
     reading,
-    sinceMs,
   );
-  const own = clocksOf(rows.filter(isOwn), reading, sinceMs);
+  const own = clocksOf(rows.filter(isOwn), reading);
   if (ordinary.length + own.length === 0) return null;
   const total = Math.max(lengthOf(ordinary), lengthOf(own));
   return (
@@ -89,14 +85,14 @@ function noteOf({ level, clock, waiting }: HopClock, clocks: readonly HopClock[]
 }
 
 /** A clock for each hop and kind of replica, in the order of the hops; both directions in one. */
-function clocksOf(rows: readonly LagRow[], reading: Reading, sinceMs: number): readonly HopClock[] {
+function clocksOf(rows: readonly LagRow[], reading: Reading): readonly HopClock[] {
   const ids = [...new Set(rows.map(({ hop, kind }) => `${hop} ${kind}`))];
   const clocks = ids.map((id) => {
     const own = rows.filter(({ hop, kind }) => `${hop} ${kind}` === id);
     const { hop = "routed", kind = "" } = own[0] ?? {};
     const part = partOfRow(hop, kind);
     const name = nameOf(part, kind);
-    return { id, part, name, ...clockOf(own, reading, sinceMs) };
+    return { id, part, name, ...clockOf(own, reading) };
   });
   const first = clocks.findIndex(({ isLate }) => isLate);
   return clocks.map(({ isLate, ...one }, place) => ({
@@ -105,7 +101,7 @@ function clocksOf(rows: readonly LagRow[], reading: Reading, sinceMs: number): r
   }));
 }
 
-function clockOf(rows: readonly LagRow[], { slowMs }: Reading, sinceMs: number) {
+function clockOf(rows: readonly LagRow[], { slowMs }: Reading) {
   const most = (of: (row: LagRow) => number | null) =>
     rows
       .flatMap((row) => of(row) ?? [])
@@ -114,9 +110,8 @@ function clockOf(rows: readonly LagRow[], { slowMs }: Reading, sinceMs: number) 
   const recent = most(({ recentMs }) => recentMs);
   const hour = most(({ p50Ms }) => p50Ms);
   const waiting = rows.reduce((sum, { pending }) => sum + pending, 0);
-  if (oldest !== undefined && (oldest + sinceMs >= slowMs || recent === undefined)) {
-    const ms = oldest + sinceMs;
-    return { clock: "waiting" as const, ms, waiting, isLate: ms >= slowMs };
+  if (oldest !== undefined && (oldest >= slowMs || recent === undefined)) {
+    return { clock: "waiting" as const, ms: oldest, waiting, isLate: oldest >= slowMs };
   }
   if (recent !== undefined) {
     return { clock: "recent" as const, ms: recent, waiting, isLate: recent >= slowMs };

@@ -3,6 +3,7 @@
 import type { Journey } from "../../../src/server/api.ts";
 import { absolute, age, count, duration } from "../format.ts";
 import {
+  hopNames,
   isInFlight,
   journeyPath,
   lagText,
@@ -183,7 +184,7 @@ function LaneRow({
   const shown = isWaiting && toMs !== undefined ? `${age(toMs)}, ${text}` : text;
   return (
     <tr>
-      <th scope="row">{hop.hop}</th>
+      <th scope="row">{hopNames[hop.hop]}</th>
       <td className="dim">
         {hop.witness}
         {isModel && " (model)"}
@@ -193,7 +194,7 @@ function LaneRow({
           className="line"
           height={18}
           role="img"
-          aria-label={`${hop.hop} ${hop.witness}: ${shown}`}
+          aria-label={`${hopNames[hop.hop]} ${hop.witness}: ${shown}`}
         >
           <Grid />
           {toMs !== undefined && (

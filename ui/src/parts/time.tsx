@@ -1,12 +1,11 @@
 // A time: relative first, the absolute one as title.
 import { absolute, ago, clockTime } from "../format.ts";
-import { useNow } from "../now.ts";
+import { useTimeText } from "../now.ts";
 
 export function Ago({ at }: { readonly at: number }) {
-  const now = useNow(1_000);
   return (
     <time dateTime={new Date(at).toISOString()} title={absolute(at)}>
-      {ago(at, now)}
+      {useTimeText((now) => ago(at, now))}
     </time>
   );
 }

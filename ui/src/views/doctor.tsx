@@ -44,13 +44,18 @@ export function DoctorView({
       .then(reload, setProblem)
       .finally(() => setAsked(false));
   };
+  const isFresh = value.examinedAt === null && value.findings.length === 0;
   const marked = route.query.get("rule");
   return (
     <div className="stack">
       <section className="panel doctor-head" aria-label="Examination">
         <p>
           <strong>
-            {value.findings.length === 0 ? "No finding" : counted(value.findings.length, "finding")}
+            {isFresh
+              ? "No finding yet"
+              : value.findings.length === 0
+                ? "No finding"
+                : counted(value.findings.length, "finding")}
           </strong>{" "}
           <span className="dim">
             {value.examinedAt !== null && (
@@ -58,7 +63,7 @@ export function DoctorView({
                 examined <Ago at={value.examinedAt} />.{" "}
               </>
             )}
-            {value.detail ?? (value.examinedAt === null ? "The cluster was not examined yet." : "")}
+            {value.detail}
           </span>
         </p>
         <span className="spring" />
@@ -89,14 +94,22 @@ export function DoctorView({
           {counted(value.ruledOut.length, "cause was", "causes were")} examined and not found.
         </Notice>
       )}
-      <div className="two">
-        <Sentences title="Ruled out" texts={value.ruledOut} empty="Nothing was ruled out yet." />
-        <Sentences
-          title="Not examined"
-          texts={value.notExamined}
-          empty={value.examinedAt === null ? "Examine now to see it." : "Everything was examined."}
-        />
-      </div>
+      {isFresh && !isExamining && (
+        <Notice kind="empty" title="The doctor looks when you ask">
+          It reads logs, metrics and objects of the control plane, half a minute for each cluster,
+          and writes nothing. It names the cause of late changes, with its evidence and the fix.
+        </Notice>
+      )}
+      {value.examinedAt !== null && (
+        <div className="two">
+          <Sentences title="Ruled out" texts={value.ruledOut} empty="No cause was ruled out." />
+          <Sentences
+            title="Not examined"
+            texts={value.notExamined}
+            empty="Everything was examined."
+          />
+        </div>
+      )}
     </div>
   );
 }

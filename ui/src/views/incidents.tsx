@@ -15,13 +15,24 @@ import { chartsOf } from "./control-plane.tsx";
 
 type Running = NonNullable<Incidents["running"]>;
 
-const phases: readonly (readonly [Running["phase"], string])[] = [
-  ["starting", "starting"],
-  ["fault", "fault"],
-  ["examining", "doctor examines"],
-  ["fixing", "fix"],
-  ["fixed", "fixed"],
-];
+const phases = ["starting", "fault", "cause named", "fix", "fixed"] as const;
+
+/** The doctor may name the cause while the fault goes on. */
+function phaseText({ phase, finding }: Running): (typeof phases)[number] | undefined {
+  switch (phase) {
+    case "starting":
+    case "fixed":
+      return phase;
+    case "fault":
+    case "examining":
+      return finding === null ? "fault" : "cause named";
+    case "fixing":
+      return "fix";
+    case "ended":
+    case "failed":
+      return undefined;
+  }
+}
 
 export function IncidentsView({
   known,
@@ -111,6 +122,7 @@ function RunningPanel({
 }) {
   const { name, phase, startedAt, isSimulated, steps, requests, finding, namedAfterMs } = running;
   const isOver = phase === "ended" || phase === "failed";
+  const range = timesOf(running.charts);
   return (
     <>
       <section className="panel running" aria-label="The running incident" data-phase={phase}>
@@ -138,7 +150,7 @@ function RunningPanel({
             </>
           )}
         </h2>
-        <Phases phase={phase} />
+        <Phases running={running} />
         <ol className="steps" aria-live="polite">
           {steps.slice(-8).map(({ at, text }) => (
             <li key={`${at} ${text}`}>
@@ -158,7 +170,7 @@ function RunningPanel({
         <div className="charts">
           {chartsOf(running.charts).map(({ id, title, series }) => (
             <section key={id} className="panel">
-              <Chart title={title} series={series} group="incident" />
+              <Chart title={title} series={series} group="incident" {...range} />
             </section>
           ))}
         </div>
@@ -167,25 +179,30 @@ function RunningPanel({
   );
 }
 
-function Phases({ phase }: { readonly phase: Running["phase"] }) {
-  if (phase === "ended" || phase === "failed") {
-    return (
-      <p className={phase === "failed" ? "label stuck" : "dim"}>
-        {phase === "failed" ? "■ failed" : "ended"}
-      </p>
-    );
+/** Of all charts, so that cause and effect line up. */
+function timesOf(charts: Running["charts"]): { readonly from?: number; readonly to?: number } {
+  const ends = charts.flatMap(({ points }) => [points.at(0), points.at(-1)]);
+  const times = ends.flatMap((point) => point?.[0] ?? []);
+  return times.length === 0 ? {} : { from: Math.min(...times), to: Math.max(...times) };
+}
+
+function Phases({ running }: { readonly running: Running }) {
+  const text = phaseText(running);
+  if (text === undefined) {
+    const isFailed = running.phase === "failed";
+    return <p className={isFailed ? "label stuck" : "dim"}>{isFailed ? "■ failed" : "ended"}</p>;
   }
-  const current = phases.findIndex(([name]) => name === phase);
+  const current = phases.indexOf(text);
   return (
     <ol className="phases" aria-label="Phase of the incident">
-      {phases.map(([name, text], place) => (
+      {phases.map((name, place) => (
         <li
           key={name}
           className={place < current ? "done" : place === current ? "on" : ""}
           aria-current={place === current ? "step" : undefined}
         >
           {place < current ? "✓ " : ""}
-          {text}
+          {name}
         </li>
       ))}
     </ol>
@@ -215,7 +232,7 @@ function Measures({ running }: { readonly running: Running }) {
                 <td>{stock ?? "–"}</td>
                 <td className="lockstep">{lockstep ?? "–"}</td>
                 <td className={held ? "" : "late"}>
-                  {held ? "✓" : "✗"} {goal ?? ""}
+                  {goal === null && held ? "–" : `${held ? "✓" : "✗"} ${goal ?? ""}`}
                 </td>
               </tr>
             ))}

@@ -11,7 +11,7 @@ import {
   matches,
   queryOf,
 } from "../journey-filter.ts";
-import { readingOf } from "../journey-path.ts";
+import { hopNames, readingOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { JourneyDetail } from "../parts/journey-detail.tsx";
@@ -171,7 +171,7 @@ function Chosen({
 }
 
 const outcomes = ["pending", "complete", "superseded", "withdrawn", "abandoned", "dropped"];
-const hops = ["pod", "published", "synced", "routed", "traffic"];
+const hops = Object.entries(hopNames);
 const lags: readonly (readonly [string, string])[] = [
   ["100", "at least 100 ms"],
   ["2000", "at least 2 s (slow)"],

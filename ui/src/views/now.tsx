@@ -4,6 +4,7 @@ import type { Doctor, Journey, State, Story } from "../../../src/server/api.ts";
 import { useAnswer } from "../api.ts";
 import { age, clockTime, count, counted } from "../format.ts";
 import { isInFlight, readingOf } from "../journey-path.ts";
+import { lateSince } from "../late-since.ts";
 import { useNow } from "../now.ts";
 import { ClusterPanel, ReplicaPanel } from "../parts/cluster-list.tsx";
 import { JourneyTable } from "../parts/journey-table.tsx";
@@ -35,26 +36,23 @@ export function NowView({ known, state }: { readonly known: Known; readonly stat
       {state.story !== null && <StoryStrip story={state.story} />}
       <div className="now-main">
         <ChangesPanel known={known} state={state} />
-        <LagTable state={state} direction="leave" series={series} />
-        <LagTable state={state} direction="join" series={series} />
+        <div className="lags">
+          <LagTable state={state} direction="leave" series={series} />
+          <LagTable state={state} direction="join" series={series} />
+        </div>
       </div>
       <div className="now-side">
         <RequestsPanel state={state} />
-        <FindingsPanel state={state} findings={others} />
-        <ClusterPanel clusters={state.clusters} />
-        <ReplicaPanel replicas={state.replicas} />
+        <FindingsPanel
+          state={state}
+          findings={others}
+          isExamined={doctor !== undefined && doctor.examinedAt !== null}
+        />
+        <ClusterPanel state={state} />
+        <ReplicaPanel state={state} />
       </div>
     </div>
   );
-}
-
-/** A change is late from its start; it counts once it has waited for long enough. */
-function lateSince(
-  journeys: readonly Journey[],
-  { verdict, at, slowMs }: State,
-): number | undefined {
-  if (verdict.level !== "late" && verdict.level !== "lost") return undefined;
-  return journeys.findLast((one) => isInFlight(one) && at - one.originMs >= slowMs)?.originMs;
 }
 
 /** All in flight up to a bound, the oldest kept; the newest others fill the rest. */
@@ -85,8 +83,10 @@ function ChangesPanel({ known, state }: { readonly known: Known; readonly state:
       </h2>
       {rows.length === 0 ? (
         <Notice kind="empty" title="No change yet">
-          A row appears when a pod of a service becomes ready or leaves. To see one, restart a
-          Deployment: kubectl rollout restart deployment NAME.
+          A row appears when a pod of a service becomes ready or leaves.{" "}
+          {state.mode === "lab"
+            ? "The lab replaces the pods of its shop in part 3."
+            : "To see one, restart a Deployment: kubectl rollout restart deployment NAME."}
         </Notice>
       ) : (
         <JourneyTable
@@ -110,7 +110,9 @@ function RequestsPanel({ state }: { readonly state: State }) {
     <section className="panel requests" aria-label="Requests lost">
       <h2>Requests lost</h2>
       <p className="dim">
-        Not counted: no access log is read. Start with --access-log FILE to count them.
+        {state.mode === "lab"
+          ? "They are counted when the traffic of the lab starts. Without nginx it has none."
+          : "Not counted: no access log is read. Start with --access-log FILE to count them."}
       </p>
     </section>
   );
@@ -120,9 +122,11 @@ function RequestsPanel({ state }: { readonly state: State }) {
 function FindingsPanel({
   state,
   findings,
+  isExamined,
 }: {
   readonly state: State;
   readonly findings: Doctor["findings"];
+  readonly isExamined: boolean;
 }) {
   if (findings.length === 0 && state.verdict.rule !== null) return null;
   return (
@@ -135,9 +139,11 @@ function FindingsPanel({
       </h2>
       {findings.length === 0 && (
         <p className="dim">
-          {state.can.doctor
-            ? "The doctor has found no cause of lateness."
-            : "The doctor does not run here."}
+          {!state.can.doctor
+            ? "The doctor does not run here."
+            : isExamined
+              ? "The doctor found no cause of lateness."
+              : "Not examined yet."}
         </p>
       )}
       <ul className="plain">
@@ -170,7 +176,7 @@ function StoryStrip({ story }: { readonly story: Story }) {
           ))}
         </span>
         <strong>
-          {isOver ? `The demonstration is over. ${title}.` : `Act ${act} of ${lastAct}: ${title}`}
+          {isOver ? `The demonstration is over. ${title}.` : `Part ${act} of ${lastAct}: ${title}`}
         </strong>
         {seconds !== null && (
           <span className="dim">

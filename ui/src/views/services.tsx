@@ -4,7 +4,7 @@ import { useState } from "react";
 import type { Services, State, TruthTable } from "../../../src/server/api.ts";
 import { useAnswer } from "../api.ts";
 import { absolute, age, count, counted } from "../format.ts";
-import { readingOf } from "../journey-path.ts";
+import { hopNames, readingOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 import { JourneyTable, journeyHref } from "../parts/journey-table.tsx";
 import { Notice, Waiting } from "../parts/notice.tsx";
@@ -223,7 +223,7 @@ function columnsOf(witnesses: readonly Witness[]): readonly Column[] {
 }
 
 function groupOf({ kind, label, isStock }: Pick<Witness, "kind" | "label" | "isStock">): string {
-  if (kind === "pod" || kind === "published") return kind;
+  if (kind === "pod" || kind === "published") return hopNames[kind];
   if (kind !== "replica") return label;
   return isStock ? "stock (model)" : label.replace(/-?\d+$/, "");
 }
@@ -239,6 +239,8 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
   const { service, follows, witnesses, rows } = table;
   const columns = columnsOf(witnesses);
   const disputed = rows.filter(({ isDisputed }) => isDisputed).length;
+  // Only a replica of Lockstep has a decision.
+  const hasState = rows.some(({ state }) => state !== null);
   const served = rows.filter(({ state }) => state === "active" || state === "held").length;
   const [onlyDisputed, setOnlyDisputed] = useState(false);
   const shown = onlyDisputed ? rows.filter(({ isDisputed }) => isDisputed) : rows;
@@ -247,7 +249,7 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
       <h2>
         {service}{" "}
         <em>
-          {rows.some(({ state }) => state !== null)
+          {hasState
             ? `${served} of ${counted(rows.length, "endpoint")} get requests`
             : counted(rows.length, "endpoint")}
           {follows !== null && (
@@ -282,7 +284,7 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
             <thead>
               <tr>
                 <th scope="col">endpoint</th>
-                <th scope="col">state</th>
+                {hasState && <th scope="col">state</th>}
                 {columns.map(({ label, names, kind }) => (
                   <th key={`${kind} ${label}`} scope="col" title={names.join(", ")}>
                     {label}
@@ -298,6 +300,7 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
                   key={`${row.cluster} ${row.address} ${row.port} ${row.podName}`}
                   row={row}
                   columns={columns}
+                  hasState={hasState}
                   now={now}
                 />
               ))}
@@ -316,10 +319,12 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
 function TruthRowView({
   row,
   columns,
+  hasState,
   now,
 }: {
   readonly row: TruthRow;
   readonly columns: readonly Column[];
+  readonly hasState: boolean;
   readonly now: number;
 }) {
   const { address, port, cluster, podName, state, reason, isDisputed } = row;
@@ -332,15 +337,23 @@ function TruthRowView({
         </span>
         <span className="dim"> {cluster}</span>
       </th>
-      <td className="chosen">
-        {state === null ? <span className="dim">–</span> : `${glyphs[stateMarks[state]]} ${state}`}
-      </td>
+      {hasState && (
+        <td className="chosen" data-label="state">
+          {state === null ? (
+            <span className="dim">–</span>
+          ) : (
+            `${glyphs[stateMarks[state]]} ${state}`
+          )}
+        </td>
+      )}
       {columns.map((column) => (
-        <td key={`${column.kind} ${column.label}`}>
+        <td key={`${column.kind} ${column.label}`} data-label={column.label}>
           <Cells cells={cellsOf(column, row)} column={column} row={row} now={now} />
         </td>
       ))}
-      <td className="why">{sentence(reason)}</td>
+      <td className="why" data-label="why">
+        {sentence(reason)}
+      </td>
     </tr>
   );
 }

@@ -154,7 +154,7 @@ function Question({ inputs, route }: { readonly inputs: WhatIfInputs; readonly r
               <p className="dim">The first simulation takes a few seconds.</p>
             )}
             {answer?.notes.map((note) => (
-              <p key={note} className="doubt">
+              <p key={note} className="remark">
                 {note}
               </p>
             ))}

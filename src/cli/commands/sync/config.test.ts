@@ -30,6 +30,8 @@ target: edge
 namespaces: all
 labels: { team: pay }
 exports: true
+imports: none
+exportStatus: false
 createNamespaces: true
 forget: [old]
 followSlices: false
@@ -47,6 +49,8 @@ statusPort: 9411
     namespaces: "all",
     labels: { team: "pay" },
     exports: true,
+    imports: "none",
+    exportStatus: false,
     createNamespaces: true,
     forget: ["old"],
     followSlices: false,
@@ -59,6 +63,15 @@ statusPort: 9411
     statusHost: "127.0.0.1",
     statusPort: 9411,
   });
+});
+
+test("a cluster that imports from others can be a source too, under derived names alone", () => {
+  const mutual = "sources: [a, { name: b, context: b-reader }]\ntarget: b\nexports: true\n";
+  expect(readSyncConfig("sync.yaml", `${mutual}imports: derived\n`)).toMatchObject({
+    sources: [{ name: "a" }, { name: "b", context: "b-reader" }],
+    target: { name: "b", context: "b" },
+  });
+  expect(problemsOf(mutual)).toContain("the name b is given to two clusters.");
 });
 
 test("every problem is reported, each with its place and correction", () => {
@@ -91,6 +104,16 @@ test.each([
   ["no target", "sources: [a]\n", "target is missing: the access cluster."],
   ["a name twice", "sources: [a, edge]\ntarget: edge\n", "the name edge is given to two clusters."],
   ["a source to forget", `${clusters}forget: [shop-1]\n`, "shop-1 is in sources and in forget"],
+  [
+    "derived imports alone",
+    `${clusters}imports: derived\n`,
+    "imports: derived needs exports: true",
+  ],
+  [
+    "derived imports by namespace",
+    `${clusters}exports: true\nimports: derived\nnamespaces: [shop]\n`,
+    "imports: derived goes without namespaces and labels",
+  ],
   ["no fields", "- a\n", "the file must contain fields: kubeconfig, sources, target"],
   ["no YAML", "sources: [\n", "the config file is invalid:"],
 ])("a file with %s is refused", (_, text, problem) => {

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from "commander";
 import { isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { nearestNames } from "../../../decide/nearest-names.ts";
 import { isClusterName } from "../../../decide/syncing/copy-names.ts";
+import { type ImportForm, importForms } from "../../../decide/syncing/plan-import.ts";
 import type { LabelSelection } from "../../../decide/syncing/service-selection.ts";
 import { type UnreachablePolicy, unreachablePolicies } from "../../../decide/truth/truth-policy.ts";
 import { UsageError } from "../../command.ts";
@@ -32,6 +33,10 @@ export interface SyncConfig {
   readonly labels: LabelSelection;
   /** Services with a ServiceExport too. */
   readonly exports: boolean;
+  /** How exported services are imported. */
+  readonly imports: ImportForm;
+  /** Whether ServiceExports get their status. */
+  readonly exportStatus: boolean;
   readonly createNamespaces: boolean;
   readonly forget: readonly string[];
   readonly followSlices: boolean;
@@ -69,6 +74,8 @@ export function readSyncConfig(file: string, text: string): SyncConfig {
     namespaces: [],
     labels: {},
     exports: false,
+    imports: "beside",
+    exportStatus: true,
     createNamespaces: false,
     forget: [],
     followSlices: false,
@@ -101,6 +108,8 @@ const fields: Fields = {
     isScalar(node) && node.value === "all" ? "all" : list(text(anyText))(node, report, field),
   labels: labelMap,
   exports: yesOrNo,
+  imports: text(choice(importForms)),
+  exportStatus: yesOrNo,
   createNamespaces: yesOrNo,
   forget: list(text(clusterName)),
   followSlices: yesOrNo,
@@ -224,7 +233,10 @@ function checkClusters(node: unknown, config: Partial<SyncConfig>, report: Repor
     report(offset, "target is missing: the access cluster.");
     return;
   }
-  const all = [...sources, target];
+  if (config.imports === "derived") checkDerived(config, offset, report);
+  // A cluster imports the services that it exports too.
+  const isSource = config.imports === "derived" && sources.some(({ name }) => name === target.name);
+  const all = isSource ? sources : [...sources, target];
   for (const [index, one] of all.entries()) {
     const isTwice = all.slice(0, index).some(({ name }) => name === one.name);
     if (isTwice) report(offset, `the name ${one.name} is given to two clusters.`);
@@ -232,6 +244,14 @@ function checkClusters(node: unknown, config: Partial<SyncConfig>, report: Repor
   for (const { name } of sources) {
     if (forget.includes(name)) report(offset, `${name} is in sources and in forget: remove one.`);
   }
+}
+
+/** Copies under other names are for exported services alone. */
+function checkDerived(config: Partial<SyncConfig>, offset: number, report: Report): void {
+  if (config.exports !== true) report(offset, "imports: derived needs exports: true.");
+  const { namespaces = [], labels = {} } = config;
+  if (namespaces.length === 0 && Object.keys(labels).length === 0) return;
+  report(offset, "imports: derived goes without namespaces and labels: exports alone select.");
 }
 
 function clusterName(given: string): string {

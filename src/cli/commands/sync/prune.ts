@@ -15,6 +15,8 @@ import type { SyncSetup } from "./setup.ts";
 
 const answerWithinMs = 30_000;
 
+const answerCheckMs = 50;
+
 /** An object that another client changes at the same moment is read again this often. */
 const conflictsMax = 5;
 
@@ -31,6 +33,7 @@ export async function runPrune(
     client,
     cluster,
     names: setup.policy.names,
+    needsImports: (setup.policy.imports ?? "none") !== "none",
     onService: (key, isOwn) => {
       if (isOwn) owned.add(key);
     },
@@ -43,6 +46,9 @@ export async function runPrune(
   const signal = AbortSignal.any([stop, patience.signal]);
   try {
     await target.start(signal);
+    while (target.waitingFor() !== undefined) {
+      await environment.timers.sleep(answerCheckMs, signal);
+    }
     cancel();
     const writer = new SyncWriter({ client, target, log: environment.log });
     let count = 0;

@@ -114,20 +114,48 @@ async function keepInStep(
 /** Alone, or in turns with others by the Lease. */
 function writing(
   environment: Environment,
-  { config, target, targetAccess, onTargetForbidden: onForbidden, policy }: SyncSetup,
+  setup: SyncSetup,
   metrics: Registry,
   syncer: () => ServiceSyncer,
-): Pick<ServiceSyncerOptions, "writeClient" | "untilMayWrite" | "election"> {
+): Pick<
+  ServiceSyncerOptions,
+  "writeClient" | "untilMayWrite" | "election" | "exportStatusClients"
+> {
+  const { config, target, targetAccess, onTargetForbidden: onForbidden, policy } = setup;
   const { clock, timers, log } = environment;
   const qps = config.writesPerSecond;
-  const bucket = new TokenBucket({ clock, timers, qps, burst: 2 * qps });
-  const limited = (client: KubeClient): KubeClient => {
-    const { server } = targetAccess;
+  const newBucket = () => new TokenBucket({ clock, timers, qps, burst: 2 * qps });
+  const targetBucket = newBucket();
+  const limited = (
+    client: KubeClient,
+    { server } = targetAccess,
+    bucket: TokenBucket = targetBucket,
+  ): KubeClient => {
     return new RateLimitedClient({ client, bucket, clock, server, onThrottled: logThrottled(log) });
   };
-  const untilMayWrite = (signal: AbortSignal) => bucket.untilToken(signal);
+  const untilMayWrite = (signal: AbortSignal) => targetBucket.untilToken(signal);
   const { lease } = config;
-  if (lease === undefined) return { writeClient: limited(target.client), untilMayWrite };
+  const exportStatusClients = (network: Environment["network"]) =>
+    new Map(
+      statusAccesses(setup).map(([name, cluster]) => {
+        const isTarget = name === target.cluster;
+        const client = new HttpKubeClient({
+          ...environment,
+          network,
+          cluster,
+          userAgent: "lockstep-sync",
+          onForbidden: isTarget ? onForbidden : setup.onSourceForbidden,
+        });
+        return [name, limited(client, cluster, newBucket())] as const;
+      }),
+    );
+  if (lease === undefined) {
+    return {
+      writeClient: limited(target.client),
+      untilMayWrite,
+      exportStatusClients: exportStatusClients(environment.network),
+    };
+  }
   const userAgent = "lockstep-sync-leader";
   let work: (leading: AbortSignal) => Promise<void> = async () => undefined;
   const election: LeaderElection = new LeaderElection({
@@ -149,21 +177,33 @@ function writing(
       await Promise.all([work(leading), leases.run(leading)]);
     },
   });
+  const guardedNetwork = election.fence.guard(environment.network);
   const guarded = new HttpKubeClient({
     ...environment,
-    network: election.fence.guard(environment.network),
+    network: guardedNetwork,
     cluster: targetAccess,
     userAgent: "lockstep-sync",
     onForbidden,
   });
   return {
     writeClient: limited(guarded),
+    exportStatusClients: exportStatusClients(guardedNetwork),
     untilMayWrite,
     election: (next) => {
       work = next;
       return election;
     },
   };
+}
+
+/**
+ * The clusters whose ServiceExports get their status. Where clusters import from each other, each of
+ * them has an instance that writes there, and writes the status of its own exports too.
+ */
+function statusAccesses({ config, target, targetAccess, accesses }: SyncSetup) {
+  if (!config.exports || !config.exportStatus) return [];
+  if (accesses.has(target.cluster)) return [[target.cluster, targetAccess]] as const;
+  return [...accesses];
 }
 
 /** In a pod, set by the downward API, so that others can check that it exists. */

@@ -1,6 +1,6 @@
 // The clusters, services and limits of one `lockstep sync`, from flags or from its config file.
 import { resolve as absolute } from "node:path";
-import { isClusterName } from "../../../decide/syncing/copy-names.ts";
+import { clusterSetNames, isClusterName } from "../../../decide/syncing/copy-names.ts";
 import { NamespaceSelection } from "../../../decide/syncing/service-selection.ts";
 import { namespacePolicy, type SyncPolicy } from "../../../decide/syncing/sync-policy.ts";
 import type { UnreachablePolicy } from "../../../decide/truth/truth-policy.ts";
@@ -36,6 +36,9 @@ export interface SyncSetup {
   readonly targetAccess: ClusterAccess;
   /** Of every client of the target: reports each refusal once, with its effect. */
   readonly onTargetForbidden: NonNullable<HttpKubeClientOptions["onForbidden"]>;
+  readonly onSourceForbidden: NonNullable<HttpKubeClientOptions["onForbidden"]>;
+  /** By source. */
+  readonly accesses: ReadonlyMap<string, ClusterAccess>;
   readonly selection: NamespaceSelection;
   readonly policy: SyncPolicy;
 }
@@ -49,9 +52,11 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
       : await configOfFile(environment, flags, flags.config);
   const { namespaces, labels, exports, createNamespaces, forget, followSlices, damping } = config;
   const { unreachable, unreachableAfterMs, sources } = config;
+  const imports = exports ? config.imports : "none";
+  const isDerived = imports === "derived";
   const selection = new NamespaceSelection(namespaces === "all" ? "all" : new Set(namespaces), {
     labels,
-    exports,
+    exports: isDerived ? "only" : exports,
   });
   const own = sources.flatMap(({ name, unreachable: asked }): [string, UnreachablePolicy][] =>
     asked === undefined ? [] : [[name, asked]],
@@ -69,6 +74,8 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
     damping,
     createNamespaces,
     forgottenClusters,
+    imports,
+    ...(isDerived ? { names: clusterSetNames } : {}),
   });
   return { config, selection, policy, ...(await connect(environment, config)) };
 }
@@ -96,6 +103,8 @@ async function connect(environment: Environment, { kubeconfig, sources, target }
       target: clientOf(target, onTargetForbidden),
       targetAccess: accessOf(target),
       onTargetForbidden,
+      onSourceForbidden,
+      accesses: new Map(sources.map((one) => [one.name, accessOf(one)])),
     };
   });
 }
@@ -140,6 +149,8 @@ function configOfFlags(flags: SyncFlags): SyncConfig {
     namespaces: allNamespaces ? "all" : namespace,
     labels: {},
     exports: false,
+    imports: "none",
+    exportStatus: false,
     createNamespaces,
     forget,
     followSlices: false,

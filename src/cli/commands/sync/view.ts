@@ -32,7 +32,7 @@ export async function nothingToWrite(options: NothingOptions): Promise<string> {
 /** Undefined when a service is selected, or a copy of one is still there. */
 export async function nothingSelected({
   sources,
-  selection: { namespaces },
+  selection: { namespaces, needsExports },
   plans,
 }: NothingOptions): Promise<string | undefined> {
   if (plans.some((plan) => isOffered(plan) || plan.blocked !== undefined)) return undefined;
@@ -40,6 +40,9 @@ export async function nothingSelected({
   const label = `the label ${syncLabel}=true`;
   if (namespaces === "all") {
     return `Nothing to sync: no service in ${clusters} has a selector or ${label}.`;
+  }
+  if (namespaces.size === 0 && needsExports) {
+    return `Nothing to sync: no service in ${clusters} has a ServiceExport.`;
   }
   if (namespaces.size === 0) {
     return (

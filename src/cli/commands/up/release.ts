@@ -71,7 +71,7 @@ export async function release(
   traffic?.reset();
   await timers.sleep(baselineMs, signal);
   const startedAt = clock.monotonicMs();
-  narrator.step("every pod of the shop in alpha is replaced (listed: old pods in Endpoints)");
+  narrator.step("every pod of the shop in alpha is replaced", "listed: old pods in Endpoints");
   await releaseShop(world.client(busyCluster), name);
   const shown = new Set<number>();
   for (;;) {

@@ -49,9 +49,11 @@ export class Narrator {
     this.#line(`\n${this.#paint.strong(`${number}  ${title}`)}`);
   }
 
-  step(text: string): void {
+  /** `legend` explains a word of the counters, which the page shows in another form. */
+  step(text: string, legend?: string): void {
     this.#listener?.step(text);
-    this.#line(`${this.#paint.secondary("›")} ${text}`);
+    const explained = legend === undefined ? text : `${text} (${legend})`;
+    this.#line(`${this.#paint.secondary("›")} ${explained}`);
   }
 
   judge(holds: boolean, text: string): void {

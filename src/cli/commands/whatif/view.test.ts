@@ -124,7 +124,7 @@ it("shows a prediction", () => {
       average           2.21       1       0       0       0    1.21       0       0
       busiest second      49       1       0       0       0      48       0       0
 
-    Bottleneck: limiter
+    Bottleneck: the client's rate limit
       Workers spent 98.3 % of their time waiting for the client rate limit. Rate:
       20.1 requests a second, allowed 20. Time per key: 250 ms (workers ÷ qps: 250
       ms). Answer time of the API server: 4.2 ms.

@@ -208,7 +208,7 @@ function heartbeatText({ by, minMs, maxMs }: Heartbeat): string {
   return `kubelets ${what} ${gap}`;
 }
 
-/** The bottleneck in one word, its measurements, and the change that would help. */
+/** The bottleneck, its measurements, and the change that would help. */
 function constraintLines(
   prediction: PublishingPrediction,
   { width, paint }: LineOptions,
@@ -217,7 +217,7 @@ function constraintLines(
   const paintName = name === "none" ? paint.lockstep : paint.late;
   const wrapped = (text: string) => wrapText(text, { width, first: "  ", rest: "  " });
   return [
-    `${paint.strong("Bottleneck:")} ${paintName(name)}`,
+    `${paint.strong("Bottleneck:")} ${paintName(constraintTexts[name])}`,
     ...wrapped(constraintSentence(prediction)),
     ...wrapped(advice[name]).map(paint.secondary),
   ];
@@ -233,7 +233,8 @@ export function predictionNotes(prediction: PublishingPrediction): readonly stri
         ? [levelNote]
         : [];
   const { name } = constraint;
-  return [...saturated, `Bottleneck: ${name}. ${constraintSentence(prediction)}`, advice[name]];
+  const bottleneck = `Bottleneck: ${constraintTexts[name]}. ${constraintSentence(prediction)}`;
+  return [...saturated, bottleneck, advice[name]];
 }
 
 export function constraintSentence({ constraint, question }: PublishingPrediction): string {
@@ -267,6 +268,13 @@ const sentences: Readonly<
     "No measured change waited for 1 s or longer. Workers were busy " +
     `${percentText(round(evidence.busyShare))} of the time and waited for the client rate limit ` +
     `${percentText(round(evidence.tokenShare))} of that.`,
+};
+
+const constraintTexts: Readonly<Record<ConstraintName, string>> = {
+  limiter: "the client's rate limit",
+  server: "the API server",
+  workers: "the workers of the controllers",
+  none: "none",
 };
 
 const advice: Readonly<Record<ConstraintName, string>> = {

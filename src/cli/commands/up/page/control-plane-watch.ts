@@ -33,6 +33,9 @@ const loggedMs = 3_000;
 
 const requestDeadlineMs = 5_000;
 
+/** Charted before their first request, so that each keeps its place and colour. */
+const usualVerbs = ["GET", "POST", "PUT", "DELETE"];
+
 const queue = "endpoint";
 const requestsTotal = "rest_client_requests_total";
 const noopWritesTotal = "lockstep_sync_noop_writes_total";
@@ -144,7 +147,8 @@ export class ControlPlaneWatch {
   }
 
   #rates(last: Look): readonly SeriesValue[] {
-    return [...last.byVerb.keys()].sort().map((verb) =>
+    const others = [...last.byVerb.keys()].filter((verb) => !usualVerbs.includes(verb)).sort();
+    return [...usualVerbs, ...others].map((verb) =>
       this.#value(
         `requests ${verb}`,
         this.#perSecond(last, ({ byVerb }) => byVerb.get(verb) ?? 0),

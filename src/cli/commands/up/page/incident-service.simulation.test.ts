@@ -89,6 +89,16 @@ it("plays an incident back as it happened, names its cause, and plays the fix wh
       ["stock", 853],
       ["lockstep", 2],
     ]);
+    // A count holds until it changes, and to the end: a line between two changes would be wrong.
+    const chart = running()?.charts.find(({ id }) => id === "lost-stock");
+    expect(chart?.points).toEqual([
+      [0, 0],
+      [29_999, 0],
+      [30_000, 400],
+      [59_999, 400],
+      [60_000, 853],
+      [119_000, 853],
+    ]);
     expect(running()?.steps.map(({ text }) => text)).toContain(
       "at 30 s of simulated time: release 1: every pod of the shop is replaced, and this text is long",
     );

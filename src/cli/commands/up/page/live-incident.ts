@@ -113,8 +113,8 @@ async function releaseShop(
   const { publishedMs, stockMs, lockstepMs } = result;
   report.step(
     "median time until a removed pod left: " +
-      `${lagText(publishedMs)} Endpoints, ${lagText(stockMs)} stock (model), ` +
-      `${lagText(lockstepMs)} Lockstep`,
+      `the Endpoints ${lagText(publishedMs)}, stock (model) ${lagText(stockMs)}, ` +
+      `Lockstep ${lagText(lockstepMs)}`,
   );
   return result;
 }
@@ -245,5 +245,5 @@ function rowsOf(
 }
 
 function lagText(ms: number | undefined): string {
-  return ms === undefined ? "?" : durationText(ms);
+  return ms === undefined ? "not yet" : durationText(ms);
 }

@@ -113,6 +113,10 @@ function stagesOf({ series, timeline }: IncidentResult): StageEnds {
   return ends;
 }
 
+function lengthOf(stages: StageEnds, stage: number): number {
+  return (stages.get(stage) ?? 0) - offsetOf(stages, stage);
+}
+
 function offsetOf(stages: StageEnds, stage: number): number {
   return Math.max(0, ...[...stages].flatMap(([one, endMs]) => (one < stage ? [endMs] : [])));
 }
@@ -140,19 +144,38 @@ function shownSeries(
   nowMs: number,
 ): ShownSeries {
   const offsetMs = offsetOf(stages, stage);
+  const stageMs = nowMs - offsetMs;
+  const isLag = unit === "ms";
+  const chart = isLag ? `lag of each change ${text}` : text;
+  const until = pointsUntil(points, stageMs);
   return {
     id,
-    chart: text,
+    chart,
     title:
-      side === undefined ? text : `${text}: ${side === "stock" ? "stock (model)" : "Lockstep"}`,
-    unit: unit === "ms" || unit === "per second" || unit === "share" ? unit : "count",
+      side === undefined ? chart : `${chart}: ${side === "stock" ? "stock (model)" : "Lockstep"}`,
+    unit: isLag || unit === "per second" || unit === "share" ? unit : "count",
     cluster: null,
     side: side ?? null,
-    hop: null,
+    hop: isLag ? (side === undefined ? "published" : "routed") : null,
     direction: null,
     limit: null,
-    points: pointsUntil(points, nowMs - offsetMs).map(([atMs, value]) => [offsetMs + atMs, value]),
+    points: (isLag ? until : heldBetween(until, Math.min(stageMs, lengthOf(stages, stage)))).map(
+      ([atMs, value]) => [offsetMs + atMs, value],
+    ),
   };
+}
+
+/** A count holds until it changes: its last value stands right before each change, and at the end. */
+function heldBetween(points: Series["points"], endMs: number): Series["points"] {
+  const held: [number, number][] = [];
+  for (const [atMs, value] of points) {
+    const [beforeMs, before] = held.at(-1) ?? [atMs, value];
+    if (before !== value && beforeMs < atMs - 1) held.push([atMs - 1, before]);
+    held.push([atMs, value]);
+  }
+  const [lastMs, last] = held.at(-1) ?? [endMs, undefined];
+  if (last !== undefined && lastMs < endMs) held.push([endMs, last]);
+  return held;
 }
 
 function pointsUntil(points: Series["points"], nowMs: number): Series["points"] {
