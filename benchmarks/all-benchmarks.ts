@@ -8,6 +8,7 @@ import { journeysBenchmark } from "./journeys.ts";
 import { kubeBenchmark } from "./kube.ts";
 import { pageBenchmark } from "./page.ts";
 import { proxyBenchmark } from "./proxy.ts";
+import { scaleBenchmark } from "./scale.ts";
 import { simulationBenchmark } from "./simulation.ts";
 import { syncBenchmark } from "./sync.ts";
 import { tenantsBenchmark } from "./tenants.ts";
@@ -18,6 +19,7 @@ export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
   simulation: simulationBenchmark,
   proxy: proxyBenchmark,
   ingress: ingressBenchmark,
+  scale: scaleBenchmark,
   sync: syncBenchmark,
   journeys: journeysBenchmark,
   history: historyBenchmark,

@@ -20,6 +20,8 @@ export interface Benchmark {
   readonly description: string;
   /** Whether there is a short run of it, for a look rather than for figures. */
   readonly hasQuickRun?: boolean;
+  /** Whether its length can be given in minutes. */
+  readonly takesMinutes?: boolean;
   run(progress: Progress, options: BenchmarkOptions): Promise<Figures>;
 }
 
@@ -28,6 +30,8 @@ export type Progress = (step: string) => void;
 
 export interface BenchmarkOptions {
   readonly quick: boolean;
+  /** How long the part of it takes that can be long; its own choice unless given. */
+  readonly minutes?: number;
 }
 
 /** A requirement of the benchmark is missing, or it was stopped; the message is for people. */

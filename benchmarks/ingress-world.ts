@@ -38,6 +38,18 @@ export interface StartedIngress {
   readonly published: () => number;
   /** Processor time of the parts so far. */
   readonly cpuUse: () => Promise<CpuUse>;
+  /** Kills Lockstep, alone or with its nginx, and starts it again with what they have saved. */
+  readonly killAndRestart: (killed: Killed) => Promise<RestartedIngress>;
+  /** The processes of Lockstep's nginx. */
+  readonly nginxPids: () => Promise<readonly number[]>;
+}
+
+export type Killed = "Lockstep" | "Lockstep and nginx";
+
+export interface RestartedIngress {
+  readonly replica: ReplicaProcess;
+  /** From the start of the new process until it serves by all that is in the cluster. */
+  readonly readyMs: number;
 }
 
 export interface CpuUse {
@@ -86,7 +98,27 @@ export class IngressWorld {
     const published = () => witnesses.counts.published;
     const client = this.#client(cluster, "lockstep-bench");
     const cpuUse = () => this.#cpuUse(pid, replica);
-    return { client, cluster, replica, port, readyMs, published, cpuUse };
+    const nginxPids = () => this.#nginxPids();
+    let running = replica;
+    const killAndRestart = async (killed: Killed): Promise<RestartedIngress> => {
+      const pids = killed === "Lockstep" ? [] : await nginxPids();
+      for (const one of pids) process.kill(one, "SIGKILL");
+      await running.kill();
+      const restartedAt = performance.now();
+      running = await this.#startLockstep(cluster, port);
+      return { replica: running, readyMs: performance.now() - restartedAt };
+    };
+    return {
+      client,
+      cluster,
+      replica,
+      port,
+      readyMs,
+      published,
+      cpuUse,
+      killAndRestart,
+      nginxPids,
+    };
   }
 
   /** Ends everything. Idempotent. */
@@ -160,16 +192,22 @@ export class IngressWorld {
   }
 
   async #cpuUse(apiServerPid: number, replica: ReplicaProcess): Promise<CpuUse> {
-    const { environment, folder } = this.#options;
-    const pidFile = await environment.files.read(`${prefixIn(folder)}/nginx.pid`);
-    const master = Number(Buffer.from(pidFile ?? "").toString());
-    const workersMs = childrenOf(master).map((pid) => threadMicroseconds(pid) / 1000);
+    const [, ...ofNginx] = await this.#nginxPids();
+    const workersMs = ofNginx.map((pid) => threadMicroseconds(pid) / 1000);
     const { cpuMicroseconds: ofReplica } = await replica.usage();
     return {
       apiServerMs: cpuMicroseconds(apiServerPid) / 1000,
       lockstepMs: ofReplica / 1000,
       nginxMs: workersMs.reduce((sum, one) => sum + one, 0),
     };
+  }
+
+  /** The master first. */
+  async #nginxPids(): Promise<readonly number[]> {
+    const { environment, folder } = this.#options;
+    const pidFile = await environment.files.read(`${prefixIn(folder)}/nginx.pid`);
+    const master = Number(Buffer.from(pidFile ?? "").toString());
+    return [master, ...childrenOf(master)];
   }
 
   #client({ url, token }: BenchClusterAddress, userAgent: string): KubeClient {

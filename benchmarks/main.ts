@@ -1,4 +1,4 @@
-// `npm run bench -- NAME [--json] [--quick] [--write-docs]`: measures one area and prints its figures,
+// `npm run bench -- NAME [--json] [--quick] [--minutes N] [--write-docs]`: measures one area and prints its figures,
 // as a table for people or as one JSON object for machines (values by name; goals and notes beside
 // them), and writes its section of docs/figures.md where that is asked for.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -7,6 +7,8 @@ import { CannotMeasureError, type Figure, type Figures } from "./benchmark.ts";
 import { sectionOf, thisMachine, withSection } from "./figures-document.ts";
 
 const args = process.argv.slice(2);
+const minutesAt = args.indexOf("--minutes");
+const minutesText = minutesAt < 0 ? undefined : (args.splice(minutesAt, 2)[1] ?? "");
 const name = args.find((arg) => !arg.startsWith("-")) ?? "";
 const benchmark = allBenchmarks[name];
 const known = [
@@ -15,20 +17,30 @@ const known = [
   "--write-docs",
   ...(benchmark?.hasQuickRun === true ? ["--quick"] : []),
 ];
-const unknown = args.find((arg) => arg.startsWith("-") && !known.includes(arg));
+const minutes = Number(minutesText ?? 1);
+const isMinutesWrong =
+  minutesText !== undefined && (benchmark?.takesMinutes !== true || !(minutes > 0));
+const unknown = isMinutesWrong
+  ? "--minutes"
+  : args.find((arg) => arg.startsWith("-") && !known.includes(arg));
 
 if (benchmark === undefined || unknown !== undefined || args.includes("--help")) {
   const list = Object.entries(allBenchmarks).map(
     ([key, one]) => `  ${key.padEnd(12)}${one.description}${one.hasQuickRun ? " *" : ""}`,
   );
-  const usage = "Usage: npm run bench -- NAME [--json] [--quick] [--write-docs]";
-  const quick = "  * takes --quick: a short run, for a look rather than for figures";
+  const usage = "Usage: npm run bench -- NAME [--json] [--quick] [--minutes N] [--write-docs]";
+  const quick =
+    "  * takes --quick: a short run, for a look rather than for figures\n" +
+    "  scale takes --minutes: how long changes go on";
   process.stderr.write(`${usage}\n\n${list.join("\n")}\n\n${quick}\n`);
   process.exitCode = args.includes("--help") ? 0 : 2;
 } else {
   try {
     const progress = (step: string): void => void process.stderr.write(`  ${step}\n`);
-    const figures = await benchmark.run(progress, { quick: args.includes("--quick") });
+    const figures = await benchmark.run(progress, {
+      quick: args.includes("--quick"),
+      ...(minutesText !== undefined && { minutes }),
+    });
     process.stdout.write(args.includes("--json") ? json(name, figures) : table(name, figures));
     if (args.includes("--write-docs")) writeDocs(name, figures);
   } catch (error) {

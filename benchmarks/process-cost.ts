@@ -1,5 +1,5 @@
 // The cost of processes from /proc: processor time and memory.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 
 /** USER_HZ, in which /proc counts, is 100 on every Linux there is. */
 const microsecondsPerTick = 10_000;
@@ -30,6 +30,11 @@ export function residentMegabytes(pid: number): number {
 /** The same with a share of what it has in common with others. */
 export function proportionalMegabytes(pid: number): number {
   return megabytes(`/proc/${pid}/smaps_rollup`, /^Pss:\s+(\d+) kB$/m);
+}
+
+/** How many file descriptors the process has open. */
+export function openFiles(pid: number): number {
+  return readdirSync(`/proc/${pid}/fd`).length;
 }
 
 export function childrenOf(pid: number): readonly number[] {

@@ -45,6 +45,17 @@ export class ReplicaProcess {
     return message.usage;
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0;
+  }
+
+  /** As kill -9; its nginx goes on. */
+  async kill(): Promise<void> {
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve));
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+
   /** Ends its nginx too. Idempotent. */
   async stop(): Promise<void> {
     if (!this.#child.connected) return;
