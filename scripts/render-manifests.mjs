@@ -35,6 +35,9 @@ const sync = {
   target: "edge",
 };
 
+const ingresses = { classes: { nginx: "nginx" }, tlsSecrets: ["shop/web-tls"] };
+const readIngresses = { ingresses: true, tlsSecrets: ingresses.tlsSecrets };
+
 /** Each file: its purpose, the templates it is made from, and their values. */
 export const manifests = [
   {
@@ -106,6 +109,24 @@ export const manifests = [
     templates: ["sync/roles"],
     values: { ingress: { enabled: false }, sync },
     hasNamespace: true,
+  },
+  {
+    file: "rbac/access-cluster-sync-ingresses.yaml",
+    purpose:
+      "Permissions of `lockstep sync` in the target cluster to deliver Ingresses, and the TLS secret\n" +
+      "shop/web-tls as an example. Apply it only with `ingresses` in the config file, after\n" +
+      "access-cluster-sync.yaml; remove or repeat the role of the secret.",
+    templates: ["sync/ingresses"],
+    values: { ingress: { enabled: false }, sync: { ...sync, settings: { ingresses } } },
+  },
+  {
+    file: "rbac/business-cluster-ingresses.yaml",
+    purpose:
+      "Permissions of `lockstep sync` in a business cluster to read Ingresses, and the TLS secret\n" +
+      "shop/web-tls as an example. Apply it only with `ingresses` in the config file, after\n" +
+      "business-cluster.yaml; remove or repeat the role of the secret.",
+    templates: ["reader/ingresses"],
+    values: { ingress: { enabled: false }, reader: { enabled: true, ...readIngresses } },
   },
   {
     file: "sync/sync.yaml",

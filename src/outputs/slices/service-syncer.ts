@@ -1,6 +1,7 @@
 // Keeps an access cluster in step with business clusters: one key per service in a queue, changes that
 // just happened ahead of going over everything again, and only those writes that the plan names.
 import { Registry } from "prom-client";
+import type { RuleSettings } from "../../decide/syncing/rules/rule-settings.ts";
 import { endpointChanges, type ServiceOffer } from "../../decide/syncing/service-offer.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
@@ -9,6 +10,7 @@ import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { LeaderElection } from "../../kube/leader/leader-election.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
+import { RuleSyncer, type RulesReport } from "../rules/rule-syncer.ts";
 import { ExportStatuses } from "./export-statuses.ts";
 import { type ShownSyncer, type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SourceReport } from "./sync-source.ts";
@@ -16,7 +18,10 @@ import { SyncView, type SyncViewOptions } from "./sync-view.ts";
 import { SyncConflictError, SyncWriter } from "./sync-writer.ts";
 import { UndoneWrites } from "./undone-writes.ts";
 
-export interface ServiceSyncerOptions extends Omit<SyncViewOptions, "onService"> {
+export interface ServiceSyncerOptions
+  extends Omit<SyncViewOptions, "onService" | "onServiceObject"> {
+  /** With it, the Ingresses of synced services are delivered too. */
+  readonly rules?: RuleSettings;
   /** For writes; rate-limited, and apart from the watches so that those never wait for it. */
   readonly writeClient: KubeClient;
   /** By source, the client that writes the status of its ServiceExports; none when absent. */
@@ -51,6 +56,8 @@ export interface SyncerReport {
   readonly pending: number;
   readonly blocked: number;
   readonly lastError: string | null;
+  /** Null when no Ingresses are delivered. */
+  readonly rules: RulesReport | null;
 }
 
 export interface SyncedReport {
@@ -91,6 +98,7 @@ export class ServiceSyncer {
   /** By service with unfinished writes, the slices before the first of them. */
   readonly #unfinished = new Map<string, readonly EndpointSlice[]>();
   readonly #undone = new UndoneWrites();
+  readonly #rules: RuleSyncer | undefined;
   readonly #exportStatuses: ExportStatuses | undefined;
   #cancelResync: CancelTimer | undefined;
   #election: ReturnType<LeaderElectionOf> | undefined;
@@ -112,7 +120,15 @@ export class ServiceSyncer {
     this.view = new SyncView({
       ...options,
       onService: (key, lane) => this.#queue.add(key, lane),
+      onServiceObject: (namespace) => this.#rules?.view.serviceChanged(namespace),
     });
+    this.#rules =
+      options.rules &&
+      new RuleSyncer({
+        ...options,
+        settings: options.rules,
+        obstacle: (namespace, service) => this.view.target.obstacle(namespace, service),
+      });
     this.#writer = new SyncWriter({
       client: options.writeClient,
       target: this.view.target,
@@ -136,6 +152,7 @@ export class ServiceSyncer {
     try {
       await this.view.start(signal);
       onKnown?.(this.view);
+      this.#rules?.start();
       this.#scheduleResync();
       if (election === undefined) {
         await this.#work(signal);
@@ -153,7 +170,7 @@ export class ServiceSyncer {
       this.#cancelResync?.();
       this.#queue.shutDown();
       this.#exportStatuses?.stop();
-      await this.view.stop();
+      await Promise.all([this.view.stop(), this.#rules?.stop()]);
       this.#metrics.shown.delete(shown);
     }
   }
@@ -185,6 +202,7 @@ export class ServiceSyncer {
       pending: this.#queue.length,
       blocked: this.#blocked.size,
       lastError: this.#lastError ?? null,
+      rules: this.#rules?.report() ?? null,
     };
   }
 
@@ -197,6 +215,7 @@ export class ServiceSyncer {
       await Promise.all([
         runWorkers({ queue: this.#queue, workers, sync, beforeTake, maxRetries, log, signal }),
         this.#exportStatuses?.run(signal),
+        this.#rules?.work(signal),
       ]);
     } finally {
       this.#isWriting = false;
@@ -232,7 +251,8 @@ export class ServiceSyncer {
     const { clock, target } = this.#options;
     const startedAt = clock.monotonicMs();
     // Kept until all writes are made: a retry has only the rest of them.
-    const before = this.#unfinished.get(key) ?? this.view.target.state(key).slices;
+    const isRetry = this.#unfinished.has(key);
+    const before = this.#unfinished.get(key) ?? this.view.target.heldSlices(key);
     const { writes, blocked, importBlocked, offers, lookAgainMs } = this.view.plan(key);
     // Rounded up: a wait too short for the clock to show would never be over.
     if (lookAgainMs !== undefined) this.#queue.addAfter(key, Math.ceil(lookAgainMs));
@@ -256,7 +276,9 @@ export class ServiceSyncer {
     if (writes.length > 0) {
       const tookMs = elapsedMs(decidedAt, clock.monotonicMs());
       this.#metrics.phaseSeconds.observe({ ...phase, phase: "write" }, tookMs / 1000);
-      for (const offer of offers) this.#logChanges(key, offer, before);
+      // The first slices may have to wait for the import.
+      const hasSlices = writes.some(({ kind }) => kind === "EndpointSlice");
+      if (hasSlices || isRetry) for (const offer of offers) this.#logChanges(key, offer, before);
     }
     this.#notice(key, offers, writes.length);
     for (const offer of offers) this.#report(key, offer, writes.length);
@@ -339,6 +361,7 @@ export class ServiceSyncer {
   #scheduleResync(): void {
     this.#cancelResync = this.#options.timers.after(resyncEveryMs, () => {
       this.view.lookAgain();
+      this.#rules?.view.lookAgain();
       this.#scheduleResync();
     });
   }
