@@ -13,14 +13,18 @@ const api = "/apis/gateway.networking.k8s.io";
 const inDefault = `${api}/v1/namespaces/default`;
 const address = "127.0.0.1";
 
-const echo = (namespace: string, name: string): readonly (readonly [string, object])[] => {
+const echo = (
+  namespace: string,
+  name: string,
+  annotations: object = {},
+): readonly (readonly [string, object])[] => {
   const labels = { app: name };
   const container = {
     name: "echo",
     image: "registry.example/echo-basic:v0",
     env: [{ name: "SERVICE_NAME", value: name }],
   };
-  const template = { metadata: { labels }, spec: { containers: [container] } };
+  const template = { metadata: { labels, annotations }, spec: { containers: [container] } };
   const ports = [{ port: 8080, targetPort: 3000 }];
   return [
     [
@@ -89,6 +93,7 @@ const rules = [
     filters: [{ type: "RequestMirror", requestMirror: { backendRef: to("two") } }],
     backendRefs: [to("one")],
   },
+  { ...path("/slow"), timeouts: { request: "300ms" }, backendRefs: [to("slow")] },
   { ...path("/foreign"), backendRefs: [to("far", { namespace: "apart" })] },
 ];
 
@@ -152,6 +157,7 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
       ...echo("default", "one"),
       ...echo("default", "two"),
       ...echo("apart", "far"),
+      ...echo("default", "slow", { "lab.lockstep.dev/response-time": "30s" }),
     ]) {
       await create(where, body);
     }
@@ -225,6 +231,14 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
     // Two workers, each of which keeps the shares: within a few of 20, 20 and 40.
     const near = (who: unknown, share: number) => Math.abs((counts.get(who) ?? 0) - share) <= 6;
     expect([near("one", 20), near("two", 20), near(500, 40)]).toEqual([true, true, true]);
+  });
+
+  it("waits for an answer as long as the rule says", async () => {
+    // Until its pod is ready there is no endpoint that could be waited for.
+    await world.until("the slow one is asked", async () => {
+      return (await ask("a.web.example", "/slow")).status !== 503;
+    });
+    expect((await ask("a.web.example", "/slow")).status).toBe(504);
   });
 
   it("answers with 500 where a filter cannot be honoured, and says so", async () => {
