@@ -56,6 +56,14 @@ export const manifests = [
     hasNamespace: true,
   },
   {
+    file: "rbac/access-cluster-gateways.yaml",
+    purpose:
+      "Permissions of `lockstep ingress` for the Gateway API, beside access-cluster-ingress.yaml. They\n" +
+      "are not needed where its definitions are not installed. docs/gateway.md says what is supported.",
+    templates: ["ingress/gateways"],
+    values: { ingress: { gateways: true, publishAddresses: ["192.0.2.10"] } },
+  },
+  {
     file: "rbac/business-cluster.yaml",
     purpose:
       "Permissions of `lockstep ingress` and `lockstep sync` in a cluster with pods: read only. The\n" +

@@ -190,6 +190,26 @@ local function set_timeouts(timeouts, connect_ms)
     end
 end
 
+-- Of a request that must be answered within some time, whichever endpoint is tried: what is left of it
+-- is how long this one may be silent. False when nothing is left.
+local function keep_deadline(context, policy)
+    local left_ms = policy.deadlineMs - (ngx.now() - ngx.req.start_time()) * 1000
+    if left_ms <= 0 then
+        return false
+    end
+    local timeouts = policy.timeouts or {}
+    local connect_ms = DEFAULT_CONNECT_MS
+    if context.tries > 0 then
+        connect_ms = silent_connections.connect_ms(DEFAULT_CONNECT_MS)
+    end
+    set_timeouts({
+        connectMs = timeouts.connectMs,
+        sendMs = math.min(timeouts.sendMs or DEFAULT_SEND_MS, left_ms),
+        readMs = math.min(timeouts.readMs or DEFAULT_READ_MS, left_ms),
+    }, connect_ms)
+    return true
+end
+
 local problem = base.get_errmsg_ptr()
 
 -- As balancer.set_current_peer, which would want a string.
@@ -209,6 +229,12 @@ function _M.balance(context)
     local timeouts = policy and policy.timeouts
     if context.tries > 0 then
         after_failure(context)
+    end
+    if policy ~= nil and policy.deadlineMs ~= nil then
+        if not keep_deadline(context, policy) then
+            return ngx.exit(504)
+        end
+    elseif context.tries > 0 then
         -- It has waited before, perhaps for another endpoint of the same machine.
         set_timeouts(timeouts or {}, silent_connections.connect_ms(DEFAULT_CONNECT_MS))
     elseif timeouts then

@@ -58,11 +58,12 @@ const plain: Content = { type: "plain" };
 /** Outer layers first; what stands before a header that is not at the start may be a layer, too. */
 function contentOf(layer: Unwrapped): Content {
   const { text } = layer;
-  const klog = parseKlogHeader(text);
-  if (klog?.prefix === "") return klogContentOf(layer, klog);
+  const first = klogStart.test(text) ? parseKlogHeader(text) : undefined;
+  if (first?.prefix === "") return klogContentOf(layer, first);
   if (text.startsWith("{") && text.length <= jsonBytesMax) return jsonContent(layer);
   const other = prefixContent(text) ?? headerContent(layer);
   if (other !== undefined) return other;
+  const klog = parseKlogHeader(text);
   return klog === undefined ? plain : klogContentOf(layer, klog);
 }
 
@@ -106,11 +107,14 @@ const klogSeverities: Readonly<Record<string, LogSeverity>> = {
 const klogHeader =
   /(?:(?<![A-Za-z0-9])|(?<=\d [AP]M))([IWEF])(\d\d)(\d\d)\s+(\d\d):(\d\d):(\d\d(?:\.\d+)?)\s+\d+\s+([^\s:\]]+:\d+)\]\s?/;
 
+const klogStart = /^[IWEF]\d{4}\s/;
+
 const structuredMessage = /^"((?:[^"\\]|\\.)*)"(?=\s|$)/;
 
 /** Undefined for a line without such a header. */
 function parseKlogHeader(text: string): KlogLine | undefined {
-  const found = klogHeader.exec(text);
+  // The search is slow; a caller is a Go file.
+  const found = text.includes(".go:") ? klogHeader.exec(text) : null;
   if (found === null) return undefined;
   const [whole, letter = "", month, day, hours, minutes, seconds, caller = ""] = found;
   const severity = klogSeverities[letter];

@@ -258,6 +258,7 @@ export class ServiceSyncer {
     const { clock, target } = this.#options;
     const startedAt = clock.monotonicMs();
     // Kept until all writes are made: a retry has only the rest of them.
+    const isRetry = this.#unfinished.has(key);
     const before = this.#unfinished.get(key) ?? this.view.target.heldSlices(key);
     const { writes, blocked, importBlocked, offers, lookAgainMs } = this.view.plan(key);
     // Rounded up: a wait too short for the clock to show would never be over.
@@ -282,7 +283,9 @@ export class ServiceSyncer {
     if (writes.length > 0) {
       const tookMs = elapsedMs(decidedAt, clock.monotonicMs());
       this.#metrics.phaseSeconds.observe({ ...phase, phase: "write" }, tookMs / 1000);
-      for (const offer of offers) this.#logChanges(key, offer, before);
+      // The first slices may have to wait for the import.
+      const hasSlices = writes.some(({ kind }) => kind === "EndpointSlice");
+      if (hasSlices || isRetry) for (const offer of offers) this.#logChanges(key, offer, before);
     }
     this.#notice(key, offers, writes.length);
     for (const offer of offers) this.#report(key, offer, writes.length);

@@ -8,9 +8,9 @@ export const sourcePermissionEffects: PermissionEffects = {
   endpoints: "a cluster without EndpointSlices has no published endpoints",
   nodes: "an endpoint has the zone that its EndpointSlice names, or none",
   serviceexports: "services are not selected by their ServiceExport",
+  "serviceexports/status": "ServiceExports get no conditions",
   ingresses: "new Ingresses of this cluster are not delivered, copies stay as they are",
   secrets: "a TLS secret of this cluster is not copied",
-  "serviceexports/status": "ServiceExports get no conditions",
 };
 
 export const targetPermissionEffects: PermissionEffects = {

@@ -16,6 +16,9 @@ export interface TargetImportsOptions
 /** No event says that a watch has been listed or refused. */
 const listedCheckMs = 100;
 
+/** After a request that failed. */
+const retryMs = 5_000;
+
 /** So long no write is tried after one was forbidden. */
 const forbiddenMs = 10 * 60_000;
 
@@ -88,12 +91,14 @@ export class TargetImports {
           await this.#watch(version);
           return;
         }
+        this.#isSettled = true;
+        await timers.sleep(lookAgainMs, signal).catch(() => undefined);
       } catch (error) {
         if (signal.aborted) return;
+        this.#isSettled = true;
         log.warn("cannot read whether the cluster has ServiceImports", { cluster, error });
+        await timers.sleep(retryMs, signal).catch(() => undefined);
       }
-      this.#isSettled = true;
-      await timers.sleep(lookAgainMs, signal).catch(() => undefined);
     }
   }
 

@@ -39,11 +39,11 @@ async function start(
   world: SyncWorld,
   host: string,
   args: readonly string[] = [],
-  config = settings,
+  file: string = settings,
 ) {
   const environment = world.simulation.host(host);
   await environment.files.write("/kubeconfig", kubeconfig);
-  await environment.files.write("/sync.yaml", config);
+  await environment.files.write("/sync.yaml", file);
   const terminal = new RecordedTerminal();
   const abort = new AbortController();
   const context = { environment, terminal, stop: abort.signal };
@@ -183,6 +183,42 @@ test("prune shows all copies of the sources, removes them with --yes, and leaves
     await world.call("edge", "GET", `${slicesPath}/local-x1`);
   }));
 
+test("clusters import from each other by a file each; the statuses follow, and prune removes all", () =>
+  inSyncWorld(async (world) => {
+    const both = ["lab-1", "lab-2"] as const;
+    for (const cluster of both) {
+      await installExports(world, cluster);
+      await installImports(world, cluster);
+      await world.publish(cluster, "web", ["10.1.0.1"]);
+    }
+    await world.simulation.sleep(5_000);
+    await exportService(world, "lab-1", "web");
+    const fileOf = (target: string) =>
+      `sources: [lab-1, lab-2]\ntarget: ${target}\nexports: true\nimports: derived\nlease: shop/sync\n`;
+    const plan = await (await start(world, "plan", ["--dry-run"], fileOf("lab-1"))).done();
+    expect(plan.out).toContain("create Service shop/web-clusterset");
+    const running = [];
+    for (const cluster of both) running.push(await start(world, cluster, [], fileOf(cluster)));
+    await world.simulation.sleep(10_000);
+    const imports = async (cluster: (typeof both)[number]) =>
+      await world.call(cluster, "GET", `${multiclusterPath}/serviceimports`);
+    for (const cluster of both) {
+      expect(await imports(cluster)).toMatchObject({ items: [{ metadata: { name: "web" } }] });
+    }
+    const exported = await world.call("lab-1", "GET", `${multiclusterPath}/serviceexports/web`);
+    expect(exported).toMatchObject({
+      status: { conditions: [{ type: "Valid" }, { type: "Ready" }, { type: "Conflict" }] },
+    });
+    for (const one of running) await one.stop();
+    for (const cluster of both) {
+      const pruned = await start(world, "prune", ["prune", "--yes"], fileOf(cluster));
+      expect((await pruned.done()).errors).toContain("3 objects removed");
+      expect(await imports(cluster)).toMatchObject({ items: [] });
+    }
+    const services = await world.call("lab-2", "GET", servicesPath);
+    expect(services).toMatchObject({ items: [{ metadata: { name: "web" } }] });
+  }));
+
 const ingressesPath = "/apis/networking.k8s.io/v1/namespaces/shop/ingresses";
 const secretsPath = "/api/v1/namespaces/shop/secrets";
 
@@ -273,40 +309,4 @@ test("where Ingresses cannot be read, services are synced, and the status names 
     expect(status.code).toBe(0);
     expect(status.out).toMatch(/ingresses of edge: .*unable to handle/);
     await running.stop();
-  }));
-
-test("clusters import from each other by a file each; the statuses follow, and prune removes all", () =>
-  inSyncWorld(async (world) => {
-    const both = ["lab-1", "lab-2"] as const;
-    for (const cluster of both) {
-      await installExports(world, cluster);
-      await installImports(world, cluster);
-      await world.publish(cluster, "web", ["10.1.0.1"]);
-    }
-    await world.simulation.sleep(5_000);
-    await exportService(world, "lab-1", "web");
-    const fileOf = (target: string) =>
-      `sources: [lab-1, lab-2]\ntarget: ${target}\nexports: true\nimports: derived\nlease: shop/sync\n`;
-    const plan = await (await start(world, "plan", ["--dry-run"], fileOf("lab-1"))).done();
-    expect(plan.out).toContain("create Service shop/web-clusterset");
-    const running = [];
-    for (const cluster of both) running.push(await start(world, cluster, [], fileOf(cluster)));
-    await world.simulation.sleep(10_000);
-    const imports = async (cluster: (typeof both)[number]) =>
-      await world.call(cluster, "GET", `${multiclusterPath}/serviceimports`);
-    for (const cluster of both) {
-      expect(await imports(cluster)).toMatchObject({ items: [{ metadata: { name: "web" } }] });
-    }
-    const exported = await world.call("lab-1", "GET", `${multiclusterPath}/serviceexports/web`);
-    expect(exported).toMatchObject({
-      status: { conditions: [{ type: "Valid" }, { type: "Ready" }, { type: "Conflict" }] },
-    });
-    for (const one of running) await one.stop();
-    for (const cluster of both) {
-      const pruned = await start(world, "prune", ["prune", "--yes"], fileOf(cluster));
-      expect((await pruned.done()).errors).toContain("3 objects removed");
-      expect(await imports(cluster)).toMatchObject({ items: [] });
-    }
-    const services = await world.call("lab-2", "GET", servicesPath);
-    expect(services).toMatchObject({ items: [{ metadata: { name: "web" } }] });
   }));
