@@ -27,9 +27,9 @@ selector. It also gets EndpointSlices <service>-<cluster>-<n> with the endpoints
 cluster. Any ingress controller in the access cluster can use them. Pods join and leave at once, even
 if the controllers of their cluster are behind.
 
-With --config a YAML file has the clusters and services, and further settings: policies for clusters
-that do not answer, a Lease so that one of several instances writes, and a status port.
-docs/sync.md describes every field.
+With --config a YAML file has the clusters and services, and further settings: the Ingresses that the
+access cluster serves too, policies for clusters that do not answer, a Lease so that one of several
+instances writes, and a status port. docs/sync.md describes every field.
 
 Services with the label lockstep.dev/sync=true are synced. With --namespace or --all-namespaces, all
 services with a selector there are synced too, except those with the label lockstep.dev/sync=false.
