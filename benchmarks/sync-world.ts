@@ -48,7 +48,10 @@ const target = "edge";
 const unlimitedQps = 10_000;
 
 const pollMs = 20;
-const requestDeadlineMs = 30_000;
+const requestDeadlineMs = 60_000;
+
+/** The first full sync of the largest run takes minutes. */
+const longestWaitMs = 900_000;
 
 /** It has no pods, so another zone of it causes a resync and changes nothing. */
 const spareNode = "spare";
@@ -141,10 +144,11 @@ export class SyncWorld {
     return state.pending;
   }
 
-  /** Waits until it holds; there is no limit but the signal's. */
-  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  async until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
     const { environment, signal } = this.#options;
+    const startedAt = performance.now();
     while (!(await holds())) {
+      if (performance.now() - startedAt > longestWaitMs) throw new Error(`in vain until ${what}`);
       if (this.#sync !== undefined && this.#sync.exitCode !== null) {
         throw new Error(`lockstep sync has ended with code ${this.#sync.exitCode}`);
       }
@@ -175,7 +179,13 @@ export class SyncWorld {
     const client = this.#client(ready, "lockstep-bench");
     const body = { metadata: { name: spareNode } };
     const path = "/api/v1/nodes";
-    await client.request({ verb: "create", method: "POST", path, body, deadlineMs: 30_000 });
+    await client.request({
+      verb: "create",
+      method: "POST",
+      path,
+      body,
+      deadlineMs: requestDeadlineMs,
+    });
     return ready;
   }
 

@@ -92,7 +92,7 @@ async function measure(plan: Plan, run: BenchRun, progress: Progress): Promise<F
     world.startSync();
     // Those that are not ready are not copied.
     const endpoints = (clusters * size.pods) / 2;
-    await world.until(() => world.copied === endpoints);
+    await world.until("all endpoints are copied", () => world.copied === endpoints);
     const firstSeconds = (performance.now() - startedAt) / 1000;
     await series(measured, "warm-up", async () => undefined);
     const idle = await series(measured, "idle", async () => undefined);
@@ -143,9 +143,9 @@ async function series(
   await Promise.all(flips.map((one) => one.run({ name, ...share })));
   over.abort();
   await working;
-  await world.until(() => meter.outstanding === 0);
+  await world.until("every change is copied", () => meter.outstanding === 0);
   const after = await world.counts();
-  await world.until(async () => (await world.pending()) === 0);
+  await idleSyncer(world);
   const lags = (["join", "leave"] as const).map((one) => meter.lags(name, "synced", one));
   const unseen = lags.reduce((sum, one) => sum + one.unseen, 0);
   if (unseen > 0) throw new Error(`${unseen} changes were never copied`);
@@ -162,7 +162,7 @@ async function resyncUntil(world: SyncWorld, over: AbortSignal): Promise<void> {
   for (let zone = 1; !over.aborted; zone += 1) {
     await world.causeResync(zone);
     await environment.timers.sleep(restMs);
-    await world.until(async () => (await world.pending()) === 0);
+    await idleSyncer(world);
   }
 }
 
@@ -174,10 +174,9 @@ async function measureRestart({ plan, world, meter, flips, progress }: Measured)
   await Promise.all(flips.map((one) => one.run(missed)));
   const startedAt = performance.now();
   world.startSync();
-  await world.until(() => meter.outstanding === 0);
+  await world.until("every change is copied", () => meter.outstanding === 0);
   const seconds = (performance.now() - startedAt) / 1000;
-  // It has looked at every service, and has nothing more to write.
-  await world.until(async () => (await world.pending()) === 0);
+  await idleSyncer(world);
   const { writes, noopWrites } = await world.counts();
   return { seconds, noopWrites, writesPerChange: writes / (2 * plan.clusters) };
 }
@@ -196,4 +195,9 @@ function ratioFigures(name: string, busy: SeriesResult, idle: SeriesResult): Fig
     [`${name}P50Ratio`]: atMost(ratio(0.5), goalRatio, "× idle"),
     [`${name}P99Ratio`]: atMost(ratio(0.99), goalRatio, "× idle"),
   };
+}
+
+/** It has looked at every service, and has nothing more to write. */
+async function idleSyncer(world: SyncWorld): Promise<void> {
+  await world.until("no service waits", async () => (await world.pending()) === 0);
 }

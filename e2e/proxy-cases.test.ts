@@ -12,7 +12,14 @@ const routeProgram = `
     for name, rules in pairs(case.hosts) do hosts[name] = route.compile(rules) end
     local find = function(name) return hosts[name] end
     for _, request in ipairs(case.requests) do
-      local rule = route.find(find, request[1], request[2])
+      local asked = request[4]
+      local ask = asked and {
+        port = function() return asked.port end,
+        method = function() return asked.method end,
+        header = function(field) return asked.headers[field.name:lower()] end,
+        parameter = function(field) return asked.query[field.name] end,
+      }
+      local rule = route.find(find, request[1], request[2], ask)
       request[3] = rule and rule.service or cjson.null
     end
     case.hosts = nil
@@ -165,9 +172,13 @@ const balancePolicyProgram = `
 
 describe.skipIf(withoutNginx !== false)("the balancer in Lua", () => {
   it("routes every case as the table says", () => {
-    const decided = runLua(casesText("route"), routeProgram) as { requests: unknown }[];
-    expect(decided.map(({ requests }) => requests)).toEqual(
-      routeCases().map(({ requests }) => requests),
+    const decided = runLua(casesText("route"), routeProgram) as {
+      requests: readonly (readonly unknown[])[];
+    }[];
+    const answers = (requests: readonly (readonly unknown[])[]) =>
+      requests.map((one) => one.slice(0, 3));
+    expect(decided.map(({ requests }) => answers(requests))).toEqual(
+      routeCases().map(({ requests }) => answers(requests)),
     );
   });
 

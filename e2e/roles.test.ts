@@ -134,10 +134,26 @@ it.skipIf(withoutNginx !== false)(
     start("doctor", "--for", "3s", ...doctor, "--compare", "lab-1");
     const ports = async () => String(await freePort(environment, "127.0.0.1"));
     const ingress = async () => [
-      ...["--listen", "127.0.0.1", "--http-port", await ports(), "--status-port", "0"],
-      ...["--prefix", `${folder}/nginx`, "--publish-address", "192.0.2.10"],
-      ...["--lease", "lockstep/lockstep-ingress-lockstep", "--drain-delay", "0"],
-      ...["--kubeconfig", clusters, "--context", "lab-1", "--context", "lab-2"],
+      "--listen",
+      "127.0.0.1",
+      "--http-port",
+      await ports(),
+      "--status-port",
+      "0",
+      "--prefix",
+      `${folder}/nginx`,
+      "--publish-address",
+      "192.0.2.10",
+      "--lease",
+      "lockstep/lockstep-ingress-lockstep",
+      "--drain-delay",
+      "0",
+      "--kubeconfig",
+      clusters,
+      "--context",
+      "lab-1",
+      "--context",
+      "lab-2",
     ];
     const first = start("ingress", ...(await ingress()));
     await shown("lab-1", `${ingresses}/web`, /192\.0\.2\.10/);

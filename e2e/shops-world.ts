@@ -136,6 +136,10 @@ export class ShopsWorld {
     return this.#host.access;
   }
 
+  get contexts(): readonly KubeconfigContext[] {
+    return this.#host.contexts;
+  }
+
   /** The lab's, for what only a lab lets one do. */
   get cluster(): Cluster<ReachableServer> {
     if (this.#lab === undefined) throw new Error("these shops are not in a lab");

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { sectionOf, withSection } from "../benchmarks/figures-document.ts";
 
@@ -26,4 +27,29 @@ test("a section has every figure, with its goal and what it was measured beside"
 | ratio | 1.4 | × | ≤ 1.3: missed | beside JSON.parse |
 | p99 | not measured | ms |  | stock, p99, 1/s |
 `);
+});
+
+/** The cells of the rows of a table, by area if the document has sections for it. */
+function rowsOf(name: string): readonly (readonly string[])[] {
+  const text = readFileSync(new URL(`../docs/${name}.md`, import.meta.url), "utf8");
+  let area = "";
+  return text.split("\n").flatMap((line) => {
+    if (line.startsWith("## ")) area = line.slice(3);
+    if (!line.startsWith("| ")) return [];
+    return [[area, ...line.split("|").map((cell) => cell.trim())]];
+  });
+}
+
+test("the sizes in the operations guide rest on the figures as they were measured", () => {
+  const measured = rowsOf("figures").map(([area, , figure, value, unit]) => ({
+    area,
+    figure,
+    value: `${value} ${unit}`,
+  }));
+  const areas = new Set(measured.map(({ area }) => area));
+  const quoted = rowsOf("operations")
+    .filter(([section, , area]) => section === "Size" && areas.has(area ?? ""))
+    .map(([, , area, figure, value]) => ({ area, figure, value }));
+  expect(quoted.length).toBeGreaterThan(4);
+  expect(measured).toEqual(expect.arrayContaining(quoted));
 });

@@ -35,6 +35,9 @@ const sync = {
   target: "edge",
 };
 
+const ingresses = { classes: { nginx: "nginx" }, tlsSecrets: ["shop/web-tls"] };
+const readIngresses = { ingresses: true, tlsSecrets: ingresses.tlsSecrets };
+
 /** Each file: its purpose, the templates it is made from, and their values. */
 export const manifests = [
   {
@@ -51,6 +54,14 @@ export const manifests = [
       },
     },
     hasNamespace: true,
+  },
+  {
+    file: "rbac/access-cluster-gateways.yaml",
+    purpose:
+      "Permissions of `lockstep ingress` for the Gateway API, beside access-cluster-ingress.yaml. They\n" +
+      "are not needed where its definitions are not installed. docs/gateway.md says what is supported.",
+    templates: ["ingress/gateways"],
+    values: { ingress: { gateways: true, publishAddresses: ["192.0.2.10"] } },
   },
   {
     file: "rbac/business-cluster.yaml",
@@ -98,6 +109,24 @@ export const manifests = [
     templates: ["sync/roles"],
     values: { ingress: { enabled: false }, sync },
     hasNamespace: true,
+  },
+  {
+    file: "rbac/access-cluster-sync-ingresses.yaml",
+    purpose:
+      "Permissions of `lockstep sync` in the target cluster to deliver Ingresses, and the TLS secret\n" +
+      "shop/web-tls as an example. Apply it only with `ingresses` in the config file, after\n" +
+      "access-cluster-sync.yaml; remove or repeat the role of the secret.",
+    templates: ["sync/ingresses"],
+    values: { ingress: { enabled: false }, sync: { ...sync, settings: { ingresses } } },
+  },
+  {
+    file: "rbac/business-cluster-ingresses.yaml",
+    purpose:
+      "Permissions of `lockstep sync` in a business cluster to read Ingresses, and the TLS secret\n" +
+      "shop/web-tls as an example. Apply it only with `ingresses` in the config file, after\n" +
+      "business-cluster.yaml; remove or repeat the role of the secret.",
+    templates: ["reader/ingresses"],
+    values: { ingress: { enabled: false }, reader: { enabled: true, ...readIngresses } },
   },
   {
     file: "sync/sync.yaml",

@@ -3,13 +3,12 @@
 // privileges: the root is read-only, and its shells are replaced by /dev/null.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { request } from "node:https";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parse } from "yaml";
 import { buildRoot, imageUser } from "./build-image.mjs";
+import { createShop } from "./release/shop.mjs";
 import { root } from "./release/stage.mjs";
+import { freePort } from "./release/trial.mjs";
 
 const usage = `Usage: npm run test:image -- [--if-possible]
 
@@ -79,7 +78,7 @@ async function judge() {
   const kubeconfig = join(folder, "lab.yaml");
   const lab = start("node", [join(root, "bin/lockstep.mjs"), "lab", "--kubeconfig", kubeconfig]);
   await until("the lab has started", lab, () => existsSync(kubeconfig));
-  await createShop(parse(readFileSync(kubeconfig, "utf8")));
+  await createShop(kubeconfig);
   const [http, status] = [await freePort(), await freePort()];
   const flags = ["--listen", "127.0.0.1", "--http-port", http, "--status-port", status];
   const files = ["--kubeconfig", "/tmp/kubeconfig", "--prefix", "/var/lib/lockstep"];
@@ -174,56 +173,6 @@ function nginxOf(image) {
     if (!/^\d+$/.test(pid)) return false;
     const link = spawnSync("readlink", [`/proc/${pid}/root`], { encoding: "utf8" });
     return link.stdout.trim() === image;
-  });
-}
-
-/** A Deployment, its Service and an Ingress, through the API. */
-async function createShop(kubeconfig) {
-  const labels = { app: "shop" };
-  const containers = [{ name: "shop", image: "shop", ports: [{ containerPort: 8080 }] }];
-  const template = { metadata: { labels }, spec: { containers } };
-  await create(kubeconfig, "/apis/apps/v1/namespaces/default/deployments", {
-    metadata: { name: "shop" },
-    spec: { replicas: 2, selector: { matchLabels: labels }, template },
-  });
-  await create(kubeconfig, "/api/v1/namespaces/default/services", {
-    metadata: { name: "shop" },
-    spec: { selector: labels, ports: [{ port: 80, targetPort: 8080 }] },
-  });
-  const backend = { service: { name: "shop", port: { number: 80 } } };
-  const paths = [{ path: "/", pathType: "Prefix", backend }];
-  await create(kubeconfig, "/apis/networking.k8s.io/v1/namespaces/default/ingresses", {
-    metadata: { name: "shop" },
-    spec: { ingressClassName: "lockstep", rules: [{ http: { paths } }] },
-  });
-}
-
-function create(kubeconfig, path, object) {
-  const { server, "certificate-authority-data": ca } = kubeconfig.clusters[0].cluster;
-  const { token } = kubeconfig.users[0].user;
-  const body = JSON.stringify(object);
-  return new Promise((resolve, reject) => {
-    const options = {
-      method: "POST",
-      ca: Buffer.from(ca ?? "", "base64"),
-      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    };
-    const sent = request(server + path, options, (answer) => {
-      answer.resume();
-      if (answer.statusCode === 201) resolve();
-      else reject(new Error(`${path} answered ${answer.statusCode}`));
-    });
-    sent.on("error", reject);
-    sent.end(body);
-  });
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
   });
 }
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env node
 // `npm run test:package`: judges the package as a user gets it. Packs it twice, installs it into an empty
 // folder without running install scripts, so nothing is compiled there, and runs its commands.
-import { spawn, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { lstatSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort, patienceMs, Trial } from "./release/trial.mjs";
 
 const usage = `Usage: npm run test:package
 
@@ -16,37 +15,24 @@ there: lab, watch, ingress and up. Ends with one line "N passed, N failed".
 `;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const mebibyte = 1024 * 1024;
-const largestTarball = 3 * mebibyte;
-const largestInstallation = 40 * mebibyte;
-/** A command that has not done its job by then never will. */
-const patienceMs = 300_000;
-
-const folder = mkdtempSync(join(tmpdir(), "lockstep-package-"));
-const started = [];
-const totals = { passed: 0, failed: 0 };
-
+const megabyte = 1_000_000;
+const largestTarball = 3 * megabyte;
+const largestInstallation = 40 * megabyte;
 if (process.argv.includes("--help") || process.argv.includes("-h")) {
   process.stdout.write(usage);
-} else {
-  try {
-    await judge();
-  } catch (error) {
-    report(false, error.message);
-  } finally {
-    for (const child of started) await stop(child);
-  }
-  process.stdout.write(`\n${totals.passed} passed, ${totals.failed} failed\n`);
-  process.exitCode = totals.failed === 0 ? 0 : 1;
+  process.exit();
 }
-rmSync(folder, { recursive: true, force: true });
+const trial = new Trial("package");
+const { folder } = trial;
+const report = trial.report.bind(trial);
+await trial.run(judge);
 
 async function judge() {
   const tarball = pack("first");
   const hash = (path) => createHash("sha256").update(readFileSync(path)).digest("hex");
   report(hash(tarball) === hash(pack("second")), "two packs are byte-identical");
   const bytes = lstatSync(tarball).size;
-  report(bytes <= largestTarball, `tarball: ${megabytes(bytes)} (goal: at most 3 MiB)`);
+  report(bytes <= largestTarball, `tarball: ${megabytes(bytes)} (goal: at most 3 MB)`);
 
   const place = join(folder, "installed");
   run("mkdir", [place]);
@@ -55,7 +41,7 @@ async function judge() {
   const installed = sizeOf(join(place, "node_modules"));
   report(
     installed <= largestInstallation,
-    `installed: ${megabytes(installed)} (goal: at most 40 MiB)`,
+    `installed: ${megabytes(installed)} (goal: at most 40 MB)`,
   );
 
   const command = (name) => join(place, "node_modules", ".bin", name);
@@ -63,30 +49,45 @@ async function judge() {
   const printed = run(command("lockstep"), ["--version"], place).trim();
   report(printed === version, `lockstep --version prints ${printed} (${startText(command)})`);
   await judgeWithLab(command, place);
-  // Exit code 0 means that all its checks passed; any other throws.
-  run(command("lockstep"), ["up", "--once", "--no-incidents", "--no-page"], place);
-  report(true, "lockstep up --once: all checks passed");
+  judgeDemo(command("lockstep"), place);
 }
 
 /** `kubectl lockstep watch` follows a cluster that it did not start, and an ingress serves it. */
 async function judgeWithLab(command, place) {
   const kubeconfig = join(place, "lab.yaml");
-  const lab = start(command("lockstep"), ["lab", "--json", "--kubeconfig", kubeconfig], place);
+  const lab = trial.start(
+    command("lockstep"),
+    ["lab", "--json", "--kubeconfig", kubeconfig],
+    place,
+  );
   await lab.prints(/"servers"/);
   report(true, "lockstep lab runs");
   const ofLab = ["--kubeconfig", kubeconfig, "--context", "lab-1"];
-  const watch = start(command("kubectl-lockstep"), ["watch", ...ofLab], place);
-  await watch.prints(/lab-1/);
-  report((await stop(watch)) === 0, "kubectl lockstep watch follows it and ends on SIGINT");
+  const watch = trial.start(command("kubectl-lockstep"), ["watch", ...ofLab], place);
+  await watch.prints(/lab-1: watching/);
+  report((await trial.stop(watch)) === 0, "kubectl lockstep watch follows it and ends on SIGINT");
   const status = await freePort();
   const ports = ["--http-port", await freePort(), "--https-port", await freePort()];
   const flags = [...ofLab, "--prefix", join(place, "nginx"), "--status-port", status, ...ports];
-  const ingress = start(command("lockstep"), ["ingress", "--no-snapshot", ...flags], place);
-  await until(async () => (await fetch(`http://127.0.0.1:${status}/readyz`)).status === 200);
+  const ingress = trial.start(command("lockstep"), ["ingress", "--no-snapshot", ...flags], place);
+  await ingress.does(
+    "the ingress is ready",
+    async () => (await fetch(`http://127.0.0.1:${status}/readyz`)).status === 200,
+  );
   const answer = await fetch(`http://127.0.0.1:${ports[1]}/`);
   report(answer.status === 404, "lockstep ingress is ready and nginx answers");
-  report((await stop(ingress)) === 0, "lockstep ingress ends on SIGINT");
-  report((await stop(lab)) === 0, "lockstep lab ends on SIGINT");
+  report((await trial.stop(ingress)) === 0, "lockstep ingress ends on SIGINT");
+  report((await trial.stop(lab)) === 0, "lockstep lab ends on SIGINT");
+}
+
+/** Its goals of time need an idle machine and are judged elsewhere; these need a demo that works. */
+function judgeDemo(program, cwd) {
+  const args = ["up", "--once", "--no-incidents", "--no-page"];
+  const { stdout } = spawnSync(program, args, { cwd, encoding: "utf8", timeout: patienceMs });
+  const goals = [/^✓ Lockstep lost 0 of \d+ requests/m, /^✓ cause found: client-throttling/m];
+  const hasAll = goals.every((goal) => goal.test(stdout));
+  report(hasAll, "lockstep up --once loses no request and finds the cause");
+  if (!hasAll) process.stdout.write(stdout);
 }
 
 function pack(name) {
@@ -113,64 +114,15 @@ function middleMs(args) {
   return Math.round(times.sort((a, b) => a - b)[4]);
 }
 
-function start(program, args, cwd) {
-  const child = spawn(program, args.map(String), { cwd, stdio: ["ignore", "pipe", "pipe"] });
-  const chunks = [];
-  child.stdout.on("data", (chunk) => chunks.push(chunk));
-  child.stderr.on("data", (chunk) => chunks.push(chunk));
-  const ended = new Promise((resolve) => child.on("close", resolve));
-  const output = () => Buffer.concat(chunks).toString();
-  const one = {
-    child,
-    ended,
-    prints: (pattern) =>
-      until(() => {
-        if (child.exitCode !== null) throw new Error(`${args[0]} ended: ${output()}`);
-        return pattern.test(output());
-      }),
-  };
-  started.push(one);
-  return one;
-}
-
-/** Ends it as Ctrl-C does, and returns its exit code. */
-async function stop({ child, ended }) {
-  if (child.exitCode === null) child.kill("SIGINT");
-  return await ended;
-}
-
-/** Waits until it holds. A refused connection means: not yet. */
-async function until(holds) {
-  const deadline = performance.now() + patienceMs;
-  for (;;) {
-    try {
-      if (await holds()) return;
-    } catch (error) {
-      if (!(error instanceof TypeError)) throw error;
-    }
-    if (performance.now() > deadline) throw new Error("the wait took longer than 5 min");
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
 function run(program, args, cwd = root) {
   const result = spawnSync(program, args, {
     cwd,
     encoding: "utf8",
     timeout: patienceMs,
-    maxBuffer: 64 * mebibyte,
+    maxBuffer: 64 * megabyte,
   });
   if (result.status === 0) return result.stdout;
   throw new Error(`${program} ${args.join(" ")} failed:\n${result.stdout}${result.stderr}`);
-}
-
-function freePort() {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address();
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 function sizeOf(path) {
@@ -180,10 +132,5 @@ function sizeOf(path) {
 }
 
 function megabytes(bytes) {
-  return `${(bytes / mebibyte).toFixed(1)} MiB`;
-}
-
-function report(ok, text) {
-  totals[ok ? "passed" : "failed"] += 1;
-  process.stdout.write(`${ok ? "✓" : "✗"} ${text}\n`);
+  return `${(bytes / megabyte).toFixed(1)} MB`;
 }

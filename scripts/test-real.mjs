@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 // `npm run test:real`: builds a real kube-apiserver, kube-controller-manager, kubectl and etcd, and
-// lets them judge the lab and the product, inside a network namespace of its own where the pods'
-// addresses are local and nothing else can be reached.
+// other ingress controllers, and lets them judge the lab and the product, inside a network namespace of
+// its own where the pods' addresses are local and nothing else can be reached.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { helmProgram } from "./helm.mjs";
+import { peerBinaries } from "./peer-binaries.mjs";
 import {
   buildClient,
   goVersion,
@@ -18,7 +19,8 @@ import {
 const usage = `Usage: npm run test:real -- [--build-only] [--if-possible] [--write-docs] [FILE…]
 
 Builds a real kube-apiserver, kube-controller-manager, kubectl and etcd from their Go modules
-(pinned in e2e/real/go.mod) and helm (scripts/helm.mjs; about seven minutes the first time, then kept)
+(pinned in e2e/real/go.mod), helm (scripts/helm.mjs), and Contour, Envoy and Traefik
+(scripts/peer-binaries.mjs; about 15 minutes the first time, then kept)
 and runs the tests in e2e/real with them: those whose path contains one of FILE…, or all.
 
   --build-only    only build
@@ -69,6 +71,9 @@ function main() {
     );
     process.env["LOCKSTEP_MCS_CONFORMANCE_VERSION"] = mcsConformanceVersion();
     process.env["LOCKSTEP_HELM"] = helmProgram((line) => process.stdout.write(`${line}\n`));
+    process.env["LOCKSTEP_PEERS"] = JSON.stringify(
+      peerBinaries((line) => process.stdout.write(`${line}\n`)),
+    );
     downloadModules();
     return way === undefined || options.has("--build-only") ? 0 : runTests(way, folder);
   } catch (error) {

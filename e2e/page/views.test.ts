@@ -75,7 +75,7 @@ it("says in the verdict since when, why and what to do", async () => {
   const verdict = page.getByRole("region", { name: "Verdict" });
   await verdict.locator(".copy-box").waitFor();
   expect(await verdict.textContent()).toMatch(
-    /EndpointSlices late.*behind EndpointSlices.*Since\d+:\d+:\d+ 4\d s ago.*Why.*throttled at 20.*What to do--kube-api-qps=300/s,
+    /EndpointSlices late.*behind EndpointSlices.*Since\d+:\d+:\d+ 1 min ago.*Why.*throttled at 20.*What to do--kube-api-qps=300/s,
   );
 });
 

@@ -1,11 +1,22 @@
 // A machine that falls silent while nginx has open connections to it: nothing refuses, nothing resets,
 // and nginx's own timeout for an answer is a minute.
+import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Answer, type DrivenPusher, ProxyWorld, withoutNginx } from "../proxy-world.ts";
+import { IngressProcess } from "../ingress-process.ts";
+import {
+  type Answer,
+  type DrivenPusher,
+  ProxyWorld,
+  textOf,
+  withoutNginx,
+} from "../proxy-world.ts";
+import { ingressClass, ShopsWorld } from "../shops-world.ts";
 import { FarMachine, farPort, nearAddress } from "./harness/far-machine.ts";
 
 const host = "silent.example";
 const manyRequests = 64;
+/** As many as a busy service of this size has, and few enough for a busy machine. */
+const betweenGetsMs = 20;
 
 const largeBytes = 64 * 1024 * 1024;
 /** Several retransmissions, and many looks of the worker. */
@@ -15,9 +26,11 @@ describe.skipIf(withoutNginx !== false)("an endpoint whose machine falls silent"
   let machine: FarMachine;
   let silent = "";
   let other = "";
+  let third = "";
+  let fourth = "";
   beforeAll(async () => {
-    machine = await FarMachine.start(2);
-    [silent = "", other = ""] = machine.addresses;
+    machine = await FarMachine.start(4);
+    [silent = "", other = "", third = "", fourth = ""] = machine.addresses;
   });
   afterAll(() => machine?.stop());
 
@@ -33,6 +46,18 @@ describe.skipIf(withoutNginx !== false)("an endpoint whose machine falls silent"
         expect(suspects).toHaveLength(1);
       } finally {
         machine.restore(silent);
+      }
+    }));
+
+  it("costs no request when more endpoints fall silent at once than a request may try", () =>
+    withProxy([silent, third, fourth, other], async ({ proxy }) => {
+      await opened(proxy, [silent, third, fourth, other]);
+      for (const one of [silent, third, fourth]) machine.silence(one);
+      try {
+        expect(await askAll(proxy)).toEqual({ [`200 ${other}`]: manyRequests });
+        expect(await askAll(proxy)).toEqual({ [`200 ${other}`]: manyRequests });
+      } finally {
+        for (const one of [silent, third, fourth]) machine.restore(one);
       }
     }));
 
@@ -77,6 +102,45 @@ describe.skipIf(withoutNginx !== false)("an endpoint whose machine falls silent"
     }));
 });
 
+describe.skipIf(withoutNginx !== false)("a node that falls silent with several pods", () => {
+  it("costs no GET, is reported as silent, and all its pods get requests again", () =>
+    withSilentNodes(async () => {
+      const world = await ShopsWorld.start({ shops: 1, replicas: 6, nodes: 3 });
+      try {
+        const ingress = await IngressProcess.start(world, "replica", ["--class", ingressClass]);
+        const [shop = ""] = world.shops;
+        const pods = await world.pods();
+        const silent = pods.filter(({ node }) => node === pods[0]?.node);
+        expect(silent.length).toBeGreaterThan(1);
+        const traffic = new SteadyGets(world, ingress.address);
+        const answeredByAll = () =>
+          world.until("each pod of the node answers", () => {
+            return silent.every(({ name }) => traffic.answeredBy.has(name));
+          });
+        try {
+          for (let round = 0; round < 2; round += 1) {
+            await answeredByAll();
+            for (const { address } of silent) silenceOwn(address, "add");
+            await world.until("each pod of the node is known to be silent", async () => {
+              const active = await ingress.activeAddresses(`default/${shop}:80`);
+              return active.size > 0 && silent.every(({ address }) => !active.has(address));
+            });
+            for (const { address } of silent) silenceOwn(address, "del");
+            traffic.answeredBy.clear();
+          }
+          await answeredByAll();
+        } finally {
+          await traffic.stop();
+        }
+        expect(traffic.failures).toEqual([]);
+        expect(ingress.said).toContain('"message":"endpoint was silent"');
+        expect(ingress.said).not.toContain("EndpointSlice was stale");
+      } finally {
+        await world.stop();
+      }
+    }));
+});
+
 describe.skipIf(withoutNginx !== false)("a client whose machine falls silent", () => {
   it("gets the rest of its answer when it is back", async () => {
     const machine = await FarMachine.start(1);
@@ -101,6 +165,67 @@ describe.skipIf(withoutNginx !== false)("a client whose machine falls silent", (
     }
   });
 });
+
+/**
+ * Packets from local addresses can be dropped while it runs: usually they pass before any rule. The
+ * suite has a network of its own.
+ */
+async function withSilentNodes(test: () => Promise<void>): Promise<void> {
+  execFileSync("ip", ["rule", "add", "pref", "100", "lookup", "local"]);
+  execFileSync("ip", ["rule", "del", "pref", "0"]);
+  try {
+    await test();
+  } finally {
+    execFileSync("ip", ["rule", "add", "pref", "0", "lookup", "local"]);
+    execFileSync("ip", ["rule", "del", "pref", "100"]);
+  }
+}
+
+function silenceOwn(address: string, how: "add" | "del"): void {
+  execFileSync("ip", ["rule", how, "pref", "10", "from", address, "blackhole"]);
+}
+
+/** GETs to the shop, one after the other's start, however long an answer takes. */
+class SteadyGets {
+  /** Names of pods. */
+  readonly answeredBy = new Set<string>();
+  readonly failures: string[] = [];
+  readonly #stopping = new AbortController();
+  readonly #asked = new Set<Promise<void>>();
+  readonly #running: Promise<void>;
+
+  constructor({ environment, hosts }: ShopsWorld, address: string) {
+    const [shop = ""] = hosts;
+    const { signal } = this.#stopping;
+    this.#running = (async () => {
+      while (!signal.aborted) {
+        const asking = this.#ask(environment, `http://${address}/`, shop);
+        this.#asked.add(asking);
+        void asking.finally(() => this.#asked.delete(asking));
+        await environment.timers.sleep(betweenGetsMs, signal).catch(() => undefined);
+      }
+    })();
+  }
+
+  /** All answers are there then. */
+  async stop(): Promise<void> {
+    this.#stopping.abort(new Error("no more requests"));
+    await this.#running;
+    await Promise.all(this.#asked);
+  }
+
+  async #ask({ network }: ShopsWorld["environment"], url: string, shop: string): Promise<void> {
+    try {
+      const headers = { host: shop };
+      const { status, body } = await network.request({ method: "GET", url, headers });
+      const text = await textOf(body);
+      if (status === 200) this.answeredBy.add((JSON.parse(text) as { pod: string }).pod);
+      else this.failures.push(`${status} ${text}`);
+    } catch (error) {
+      this.failures.push(String(error));
+    }
+  }
+}
 
 interface Proxied {
   readonly proxy: ProxyWorld;

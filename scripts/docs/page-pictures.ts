@@ -70,7 +70,7 @@ async function takeAll(browser: Browser, url: string, log: (line: string) => voi
   log("waiting for the end of the demonstration");
   await pages.dark.goto(`${url}#/now`);
   await pages.dark.getByText("The demonstration is over").waitFor();
-  await pages.light.goto(`${url}#/journeys?minLagMs=2000`);
+  await pages.light.goto(`${url}#/journeys?hop=published&minLagMs=2000`);
   await pages.light.locator("tr[data-journey] [data-row]").first().click();
   await pages.light.locator(".lanes").waitFor();
   await pages.light.screenshot({ path: `${folder}/page-journey.png` });
@@ -78,7 +78,9 @@ async function takeAll(browser: Browser, url: string, log: (line: string) => voi
   await pages.dark.goto(`${url}#/incidents`);
   await pages.dark.locator("[data-incident='throttled-controller']").getByText("Start").click();
   log("waiting for the cause of the incident");
-  await pages.dark.locator(".finding").waitFor();
+  await pages.dark.locator(".finding").getByText("certain:").waitFor();
   await pages.dark.locator(".two .counter.stock.lost").waitFor();
+  // Then the charts show how the queue drains.
+  await pages.dark.getByText(/started 1[2-9] s ago/).waitFor();
   await pages.dark.screenshot({ path: `${folder}/page-incident.png`, fullPage: true });
 }

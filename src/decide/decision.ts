@@ -3,6 +3,7 @@
 
 import type { Steps } from "../environment/steps.ts";
 import type { UserList } from "../sources/checked-users.ts";
+import type { RouteConditions } from "./route-conditions.ts";
 import type { RoutePolicy } from "./route-policy.ts";
 
 export type EndpointState =
@@ -49,9 +50,13 @@ export interface PathRule {
   readonly path: string;
   /** `Prefix` matches whole elements: `/a` matches `/a` and `/a/b`, not `/ab`. */
   readonly type: "Exact" | "Prefix" | "Regex";
-  /** A key of `services`. */
+  /** A key of `services`; empty for a rule that leads nowhere, whose policy says what it answers. */
   readonly service: string;
   readonly policy?: RoutePolicy;
+  /** Other requests are left to the next rule of the same path, then to rules of shorter paths. */
+  readonly when?: RouteConditions;
+  /** The namespace that has the host, where that is not the service's. */
+  readonly holder?: string;
   /** Serves what any host leaves open; other rules only what hosts of their own namespace do. */
   readonly isForAll?: true;
 }

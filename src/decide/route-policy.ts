@@ -46,6 +46,41 @@ export interface RoutePolicy {
   /** An external service decides whether a request may pass; while it does not answer, 503. */
   readonly externalAuth?: ExternalAuth;
   readonly cors?: Cors;
+  /** Every request is answered with this: the route is not valid, or is there to lead nowhere. */
+  readonly refuse?: 404 | 500;
+  readonly requestHeaders?: HeaderChanges;
+  readonly responseHeaders?: HeaderChanges;
+  /** The path that the endpoint sees, or of a Prefix rule what stands there for the prefix. */
+  readonly pathRewrite?: PathChange;
+  /** Every request is sent to the same address with other parts. */
+  readonly partRedirect?: PartRedirect;
+  /** An answer must have begun by then, whichever endpoints are tried. */
+  readonly deadlineMs?: number;
+}
+
+export interface HeaderChanges {
+  readonly set?: readonly HeaderValue[];
+  readonly add?: readonly HeaderValue[];
+  readonly remove?: readonly string[];
+}
+
+export interface HeaderValue {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** One of the two. */
+export interface PathChange {
+  readonly full?: string;
+  readonly prefix?: string;
+}
+
+export interface PartRedirect {
+  readonly scheme?: "http" | "https";
+  readonly host?: string;
+  readonly port?: number;
+  readonly path?: PathChange;
+  readonly status: RedirectStatus;
 }
 
 export type RedirectStatus = 301 | 302 | 303 | 307 | 308;
@@ -96,7 +131,7 @@ export interface CookieAffinity {
 }
 
 export interface Canary {
-  /** A key of the decision's `services`. */
+  /** A key of the decision's `services`; empty for a part of the requests that is answered with 500. */
   readonly service: string;
   readonly header?: CanaryHeader;
   /** `always` and `never` in this cookie decide. */

@@ -99,7 +99,8 @@ export function diagnose(evidence: Evidence, causes: readonly Cause[] = allCause
       const effect = found.get(name);
       if (effect === undefined || explained.has(name)) return [];
       explained.add(name);
-      return [effect];
+      // One level is shown: effects of an effect follow from the same cause.
+      return [{ ...effect, consequences: [] }, ...effect.consequences];
     });
     found.set(cause.name, { ...finding, consequences });
   }

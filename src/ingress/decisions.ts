@@ -39,9 +39,13 @@ import type { Probes } from "../sources/probes.ts";
 import type { ProxyFeedback } from "../sources/proxy-feedback.ts";
 import { LeftOutProblems, type LeftOutSource } from "./left-out.ts";
 import { ShownCertificates, type ShownCertificatesOptions } from "./shown-certificates.ts";
+import { ShownGateways, type ShownGatewaysOptions } from "./shown-gateways.ts";
 import { ShownUsers, type ShownUsersOptions } from "./shown-users.ts";
 
-export interface DecisionsOptions extends ShownCertificatesOptions, ShownUsersOptions {
+export interface DecisionsOptions
+  extends ShownCertificatesOptions,
+    ShownUsersOptions,
+    Pick<ShownGatewaysOptions, "gateways"> {
   /** The clusters whose services are routed to. */
   readonly sources: readonly SnapshotSource[];
   /** Options of the routes, except the class. */
@@ -103,6 +107,7 @@ export class Decisions {
   certificates: ShownCertificates;
   /** The same. */
   users: ShownUsers;
+  readonly gateways: ShownGateways;
   readonly #missing = new MissingBackends();
   readonly #leftOut = new LeftOutProblems();
   /** The revision of the output's memory at the last report of problems. */
@@ -126,6 +131,7 @@ export class Decisions {
     this.#options = options;
     this.certificates = new ShownCertificates(options);
     this.users = new ShownUsers(options);
+    this.gateways = new ShownGateways(options);
     this.#routing = new Routing({ ...options.routing, className: options.className });
   }
 
@@ -179,7 +185,9 @@ export class Decisions {
     if (isRestart) this.#reset();
     this.#isHalf = true;
     const wanted = { ingresses: asked.ingresses(), classes: asked.classes() };
-    this.#routes = yield* this.#routing.deciding(wanted);
+    const { asked: others } = this.gateways.decide();
+    yield;
+    this.#routes = yield* this.#routing.deciding({ ...wanted, others });
     const { changes } = this.#routing;
     const services = new Map<string, number>();
     for (const key of changes.backends.joined) {
@@ -191,7 +199,12 @@ export class Decisions {
       yield;
     }
     const owners = this.#routing;
-    const shown = yield* this.certificates.changing(changes.ingresses, { areSecretsNew, owners });
+    const ofGateways = this.gateways.takeClaimChanges();
+    const claimants = {
+      joined: [...changes.ingresses.joined, ...ofGateways.joined],
+      left: [...changes.ingresses.left, ...ofGateways.left],
+    };
+    const shown = yield* this.certificates.changing(claimants, { areSecretsNew, owners });
     const { users } = this.users.change(changes.ingresses);
     yield* this.#show(changes, { ...shown, users }, services);
     yield* this.#leave(isRestart ? this.#unrouted() : changes.backends.left);
@@ -269,6 +282,7 @@ export class Decisions {
     this.#routing = new Routing({ ...routing, className });
     this.certificates = new ShownCertificates(this.#options);
     this.users = new ShownUsers(this.#options);
+    this.gateways.forgetClaims();
     this.#isApplied = false;
     this.#joining = undefined;
   }

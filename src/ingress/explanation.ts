@@ -90,6 +90,17 @@ type Answer = Pick<Explanation, "verdict" | "status">;
 function answeredByProxy({ isSecure, path }: Question, { policy }: PathRule): Answer | undefined {
   if (policy === undefined) return undefined;
   const { closed, httpsRedirect, allowFrom, redirect, hostRedirect, appRoot } = policy;
+  const { refuse, partRedirect } = policy;
+  if (refuse !== undefined) {
+    const verdict =
+      refuse === 404
+        ? "no route of the listener matches"
+        : "the rule is not valid; the status of its HTTPRoute says why";
+    return { status: refuse, verdict };
+  }
+  if (partRedirect !== undefined) {
+    return { status: partRedirect.status, verdict: "redirect by the HTTPRoute" };
+  }
   if (closed === true) {
     return {
       status: 503,
@@ -160,12 +171,14 @@ function canaryTakes({ headers }: Question, canary: Canary): "always" | "never" 
   return byShare ? "share" : wants ? "always" : "never";
 }
 
-function findRoute({ host, path }: Question, { hosts }: ExplainedTables) {
+function findRoute({ host, path, headers }: Question, { hosts }: ExplainedTables) {
   const compiled = (name: string) => {
     const rules = hosts.get(name);
     return rules && compileHost(rules);
   };
-  return findRule(compiled, host, path);
+  // Of rules for other methods, parameters or ports nothing was asked.
+  const asked = { port: undefined, method: "GET", headers, query: {} };
+  return findRule(compiled, host, path, asked);
 }
 
 /** Those that name the host. */

@@ -5,6 +5,7 @@
 // routes. A started decision is finished; later changes belong to the next one.
 import type { Registry } from "prom-client";
 import type { DecisionOutput } from "../decide/decision.ts";
+import type { ProxyPorts } from "../decide/routing/gateway/listeners.ts";
 import { defaultUnreachableAfterMs, type TruthPolicy } from "../decide/truth/truth-policy.ts";
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
@@ -20,6 +21,7 @@ import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import { checkedCertificate } from "../sources/checked-certificate.ts";
 import { ClusterSource } from "../sources/cluster-source.ts";
 import { ExternalNames } from "../sources/external-names.ts";
+import { GatewaySource } from "../sources/gateway-source.ts";
 import { IngressSource, type InputChange } from "../sources/ingress-source.ts";
 import { Probes } from "../sources/probes.ts";
 import { ProxyFeedback, type ProxyReporter } from "../sources/proxy-feedback.ts";
@@ -40,6 +42,8 @@ export interface IngressLoopOptions
   /** Where the Ingresses are. */
   readonly access: IngressCluster;
   readonly className: string;
+  /** The ports of the proxy; without them Gateways are not served. */
+  readonly ports?: ProxyPorts;
   /** The secret whose certificate is shown for every name that has none of its own. */
   readonly defaultCertificate?: SecretReference | undefined;
   /** Options of the routes: a default backend, shared hosts. */
@@ -92,6 +96,8 @@ export class IngressLoop {
   readonly decisions: Decisions;
   readonly sources: readonly ClusterSource[];
   readonly asked: IngressSource;
+  /** Absent where Gateways are not served. */
+  readonly gateways: GatewaySource | undefined;
   readonly secrets: SecretSource;
   readonly passwords: SecretSource<PasswordSecret>;
   readonly probes: Probes;
@@ -139,7 +145,10 @@ export class IngressLoop {
           ...shared,
           client,
           cluster: name,
-          onService: (key) => this.#queue(this.decisions.backendsOf(key), "fresh"),
+          onService: (key) => {
+            this.#queue(this.decisions.backendsOf(key), "fresh");
+            if (this.decisions.gateways.isNews(key)) this.#inputsChanged();
+          },
           onFreshness: () => this.#queue(this.decisions.backendKeys, "resync"),
           unreachableAfterMs: () => this.#policy.unreachableAfterMs ?? defaultUnreachableAfterMs,
         }),
@@ -149,7 +158,18 @@ export class IngressLoop {
       client: access.client,
       cluster: access.name,
       onRoutes: (change) => this.#inputsChanged(change),
+      onLabels: () => {
+        if (this.decisions.gateways.decision.gateways.length > 0) this.#inputsChanged();
+      },
     });
+    this.gateways =
+      options.ports &&
+      new GatewaySource({
+        ...shared,
+        client: access.client,
+        cluster: access.name,
+        onRoutes: (change) => this.#inputsChanged(change),
+      });
     const secretSource = {
       ...shared,
       client: access.client,
@@ -183,6 +203,10 @@ export class IngressLoop {
       ...options,
       sources,
       asked,
+      ...(this.gateways !== undefined &&
+        options.ports !== undefined && {
+          gateways: { source: this.gateways, ports: options.ports, namespaces: asked },
+        }),
       secrets,
       passwords,
       probes,
@@ -225,6 +249,7 @@ export class IngressLoop {
     if (metrics !== undefined) ingressMetrics(metrics).shown.add(this.decisions);
     try {
       this.asked.start();
+      this.gateways?.start();
       for (const source of this.sources) source.start();
       this.feedback?.start();
       await this.#waitForSources(signal);
@@ -246,6 +271,7 @@ export class IngressLoop {
       const feedback = this.feedback === undefined ? [] : [this.feedback];
       const parts = [
         this.asked,
+        ...(this.gateways === undefined ? [] : [this.gateways]),
         this.secrets,
         this.passwords,
         this.probes,
@@ -372,10 +398,12 @@ export class IngressLoop {
     const patienceMs = isRemembered ? rememberedWithinMs : clustersWithinMs;
     const isOver = (ms: number) => elapsedMs(startedAt, clock.monotonicMs()) >= ms;
     const isKnown = () =>
-      this.asked.settled && (this.sources.every((source) => source.settled) || isOver(patienceMs));
+      this.asked.settled &&
+      (this.gateways === undefined || this.gateways.settled) &&
+      (this.sources.every((source) => source.settled) || isOver(patienceMs));
     while (!isKnown()) await timers.sleep(lookAgainMs, signal);
     // Nor may certificates go missing that a proxy shows already, or users that it lets in.
-    this.decisions.certificates.wantSecrets();
+    this.decisions.certificates.wantSecrets(this.decisions.gateways.decide().claims);
     this.decisions.users.wantSecrets();
     const areRead = () => this.secrets.settled && this.passwords.settled;
     while (!areRead() && !isOver(clustersWithinMs)) {

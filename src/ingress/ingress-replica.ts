@@ -2,6 +2,7 @@
 // the listener that answers questions. A shadow has no nginx: it decides and reports, and changes
 // nothing anywhere. Several can live in one process, each with its own prefix and ports.
 import { Registry } from "prom-client";
+import type { ProxyPorts } from "../decide/routing/gateway/listeners.ts";
 import type { TruthPolicy } from "../decide/truth/truth-policy.ts";
 import { elapsedMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
@@ -15,6 +16,7 @@ import { EventWriter } from "../outputs/events/event-writer.ts";
 import type { LeftOutEntry, MemoryUse } from "../outputs/nginx/entry-memory.ts";
 import { stopDrainMs } from "../outputs/nginx/nginx-supervisor.ts";
 import { type Owner, OwnerError, ownerText } from "../outputs/nginx/prefix-owner.ts";
+import type { DecidedGateways } from "../outputs/status/gateway-status-writer.ts";
 import { clusterWatches } from "../sources/cluster-source.ts";
 import { endpointId } from "../sources/endpoint-id.ts";
 import { askedWatches } from "../sources/ingress-source.ts";
@@ -45,6 +47,7 @@ import {
   type UseOf,
 } from "./service-report.ts";
 import { ShadowReport } from "./shadow-report.ts";
+import { isOfGateways, takenHosts } from "./shown-gateways.ts";
 import { stateReport } from "./state-report.ts";
 import { type StatusServerOptions, startStatusServer } from "./status-server.ts";
 import { untilRouted } from "./until-routed.ts";
@@ -98,6 +101,8 @@ export class IngressReplica {
   readonly #clients = new Map<ClusterAccess, IngressCluster>();
   readonly #missing: MissingPermissions;
   readonly #known: KnownObjects;
+  /** Called after every decision about routes. */
+  readonly #decided = new Set<() => void>();
   #freshness: FreshnessPolicy;
   #status: Listener | undefined;
   #running: Promise<void> | undefined;
@@ -140,9 +145,13 @@ export class IngressReplica {
         ...(options.leadership?.publish?.addresses ?? []).map(({ ip }) => ip),
       ],
       output: this.#nginx,
+      ...(shadow === undefined && { ports: portsOf(options.listen) }),
       ...(this.#nginx !== undefined && { proxy: this.#nginx, memory: this.#nginx }),
       onTruth: (change) => this.#note(change),
-      onRoutes: ({ problems }) => this.#events?.note(problems),
+      onRoutes: ({ problems }) => {
+        this.#events?.note(problems.filter((one) => !isOfGateways(one)));
+        for (const follower of this.#decided) follower();
+      },
       metrics,
     });
     this.#leadership = new Leadership({
@@ -150,6 +159,7 @@ export class IngressReplica {
       ...(options.leadership ?? { watchedLocks: [] }),
       cluster: options.access,
       asked: this.loop.asked,
+      gateways: this.#gateways(),
       className: options.className,
       untilRouted: (ingress, signal) => this.#untilRouted(ingress, signal),
       metrics,
@@ -384,6 +394,23 @@ export class IngressReplica {
     ];
   }
 
+  #gateways(): DecidedGateways | undefined {
+    const { loop } = this;
+    const source = loop.gateways;
+    return (
+      source && {
+        source,
+        decision: () => loop.decisions.gateways.decision,
+        isDecided: () => loop.isReady,
+        takenHosts: (route) => takenHosts(loop.decisions, route),
+        follow: (listener) => {
+          this.#decided.add(listener);
+          return () => void this.#decided.delete(listener);
+        },
+      }
+    );
+  }
+
   #nginxSide(): NginxOutput {
     const { className, clusters, access, status } = this.#options;
     const contexts = clusters.map(({ name }) => name);
@@ -438,4 +465,19 @@ export class IngressReplica {
     this.#clients.set(cluster, made);
     return made;
   }
+}
+
+/**
+ * The ports that listeners may name, apart from those of gRPC without TLS: the proxy's own, and the usual
+ * ones, which load balancers lead there.
+ */
+function portsOf(listen: IngressReplicaOptions["listen"]): ProxyPorts {
+  const plain = listen.filter(({ tls, http2 }) => tls !== true && http2 !== true);
+  const secure = listen.filter(({ tls }) => tls === true);
+  const ports = (some: typeof plain, usual: number): ReadonlyMap<number, number> => {
+    const own = some.map(({ port }): [number, number] => [port, port]);
+    const [first] = own;
+    return new Map([...(first === undefined ? [] : [[usual, first[1]] as const]), ...own]);
+  };
+  return { http: ports(plain, 80), https: ports(secure, 443) };
 }

@@ -18,6 +18,10 @@ import type { ObservedLeader } from "../kube/leader/leader-lock.ts";
 import { defaultElectionTimes, type ElectionTimes } from "../kube/leader/leader-rules.ts";
 import type { LockReference } from "../kube/leader/lease-record.ts";
 import {
+  type DecidedGateways,
+  GatewayStatusWriter,
+} from "../outputs/status/gateway-status-writer.ts";
+import {
   type AskedIngresses,
   StatusWriter,
   type StatusWriterOptions,
@@ -50,6 +54,8 @@ export interface LeadershipOptions
     Pick<Environment, "clock" | "timers" | "random" | "network" | "log"> {
   readonly cluster: ClusterAccess;
   readonly asked: AskedIngresses;
+  /** Absent where Gateways are not served. */
+  readonly gateways?: DecidedGateways | undefined;
   readonly className: string;
   readonly untilRouted?: NonNullable<StatusWriterOptions["untilRouted"]>;
   readonly metrics: Registry;
@@ -204,7 +210,13 @@ export class Leadership {
       server: cluster.server,
       onThrottled: logThrottled(log),
     });
-    await new StatusWriter({ ...this.#options, client, addresses }).run(leading);
+    const { gateways } = this.#options;
+    const ofGateways =
+      gateways && new GatewayStatusWriter({ ...this.#options, gateways, client, addresses });
+    await Promise.all([
+      new StatusWriter({ ...this.#options, client, addresses }).run(leading),
+      ofGateways?.run(leading),
+    ]);
   }
 
   #clientOver(network: Environment["network"]): HttpKubeClient {

@@ -16,6 +16,10 @@ test("the policy of a route is shown in plain sentences", () => {
       rateLimit: { requestsPerSecond: 2, burst: 10, exceptFrom: ["10.1.0.0/16"] },
       basicAuth: { users: "shop/users file", realm: "the shop" },
       externalAuth: { service: "auth/web:80", host: "web.auth.svc", path: "/check" },
+      pathRewrite: { prefix: "/new" },
+      requestHeaders: { set: [{ name: "X-Set", value: "1" }], remove: ["X-Gone"] },
+      responseHeaders: { add: [{ name: "X-Add", value: "2" }] },
+      deadlineMs: 1_500,
     }),
   ).toEqual([
     "every request is redirected to shop.example (308)",
@@ -29,5 +33,9 @@ test("the policy of a route is shown in plain sentences", () => {
     "rate limit per client: 2 requests a second, burst 10; no limit for 10.1.0.0/16",
     "basic auth: users in secret shop/users (others: 401)",
     "external auth: auth/web:80/check",
+    "sent to the endpoint in place of the prefix: /new",
+    "request headers changed: X-Set, X-Gone",
+    "response headers changed: X-Add",
+    "an answer must begin within 1.5 s",
   ]);
 });

@@ -1,5 +1,5 @@
 // The policies of a route in plain sentences, for operators who ask why the proxy does this.
-import type { Balance, Canary, RoutePolicy } from "../decide/route-policy.ts";
+import type { Balance, Canary, HeaderChanges, RoutePolicy } from "../decide/route-policy.ts";
 
 export function policySentences(policy: RoutePolicy | undefined): readonly string[] {
   if (policy === undefined) return [];
@@ -7,9 +7,32 @@ export function policySentences(policy: RoutePolicy | undefined): readonly strin
     ...redirectSentences(policy),
     ...upstreamSentences(policy),
     ...limitSentences(policy),
+    ...changeSentences(policy),
     ...(policy.balance === undefined ? [] : balanceSentences(policy.balance)),
     ...(policy.canaries ?? []).map(canarySentence),
   ];
+}
+
+/** The changes that a rule of an HTTPRoute makes. */
+function changeSentences(policy: RoutePolicy): readonly string[] {
+  const { partRedirect, pathRewrite, requestHeaders, responseHeaders, deadlineMs } = policy;
+  const path = pathRewrite?.full ?? pathRewrite?.prefix;
+  const what = pathRewrite?.full === undefined ? "in place of the prefix" : "as the path";
+  return [
+    ...(partRedirect === undefined
+      ? []
+      : [`every request is redirected to other parts of its address (${partRedirect.status})`]),
+    ...(path === undefined ? [] : [`sent to the endpoint ${what}: ${path}`]),
+    ...headerSentences("request", requestHeaders),
+    ...headerSentences("response", responseHeaders),
+    ...(deadlineMs === undefined ? [] : [`an answer must begin within ${deadlineMs / 1_000} s`]),
+  ];
+}
+
+function headerSentences(which: string, changes: HeaderChanges | undefined): readonly string[] {
+  const { set = [], add = [], remove = [] } = changes ?? {};
+  const names = [...[...set, ...add].map(({ name }) => name), ...remove];
+  return names.length === 0 ? [] : [`${which} headers changed: ${names.join(", ")}`];
 }
 
 function redirectSentences(policy: RoutePolicy): readonly string[] {

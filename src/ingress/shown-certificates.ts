@@ -1,14 +1,15 @@
 // The current certificates: requests the secrets that Ingresses name, and decides again when one of
 // them or an Ingress has changed. `decide/routing/` has the rules.
+import type { IngressClaims } from "../decide/routing/certificate-claims.ts";
 import {
   type CertificateChanges,
   Certificates,
   type CertificateTable,
+  type ClaimantChanges,
   type HostOwners,
   wantedSecrets,
 } from "../decide/routing/certificates.ts";
 import { ingressFilter } from "../decide/routing/ingress-class-filter.ts";
-import type { IngressChanges } from "../decide/routing/our-ingresses.ts";
 import type { Clock } from "../environment/clock.ts";
 import type { Steps } from "../environment/steps.ts";
 import type { Ingress } from "../kube/kinds/ingress.ts";
@@ -38,16 +39,16 @@ export class ShownCertificates {
     return this.#certificates.table;
   }
 
-  /** Has the secrets read that Ingresses name now, before anything is decided. */
-  wantSecrets(): void {
+  /** Has the secrets read that Ingresses and these others name now, before anything is decided. */
+  wantSecrets(others: readonly IngressClaims[] = []): void {
     const { secrets, defaultCertificate, asked, className } = this.#options;
     const ours = asked.ingresses().filter(ingressFilter(asked.classes(), className));
-    secrets?.want(wantedSecrets(ours, defaultCertificate));
+    secrets?.want(wantedSecrets([...ours, ...others], defaultCertificate));
   }
 
   /** Decides again for these changes, and for secrets if some may have changed. */
   *changing(
-    changes: IngressChanges,
+    changes: ClaimantChanges,
     { areSecretsNew, owners }: { readonly areSecretsNew: boolean; readonly owners: HostOwners },
   ): Steps<CertificateChanges> {
     const { secrets, clock } = this.#options;

@@ -9,6 +9,7 @@ import type { Environment } from "../environment/environment.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { type Ingress, ingressKind } from "../kube/kinds/ingress.ts";
 import { type IngressClass, ingressClassKind } from "../kube/kinds/ingress-class.ts";
+import type { StringMap } from "../kube/kinds/intern.ts";
 import { objectKey } from "../kube/kinds/kind.ts";
 import { type Namespace, namespaceKind } from "../kube/kinds/namespace.ts";
 import { Reflector } from "../kube/reflector/reflector.ts";
@@ -29,6 +30,8 @@ export interface IngressSourceOptions
   readonly cluster: string;
   /** Called synchronously when the requested routes may have changed, of one Ingress or of any. */
   readonly onRoutes: (change?: InputChange) => void;
+  /** Called synchronously when labels of a namespace changed, or one came or went. */
+  readonly onLabels?: () => void;
   /** How many objects the watches of an earlier process showed; nothing when absent. */
   readonly knownBefore?: KnownBefore;
   readonly metrics?: Registry;
@@ -82,6 +85,7 @@ export class IngressSource {
       handlers: [
         (change) => {
           if (this.#hasLeavingChanged(change)) onRoutes();
+          if (hasNewLabels(change)) options.onLabels?.();
         },
       ],
     });
@@ -100,6 +104,11 @@ export class IngressSource {
   ingresses(): readonly Ingress[] {
     const all = this.#ingresses.store.snapshot();
     return this.#leaving.size === 0 ? all : all.map((ingress) => this.#shownAs(ingress));
+  }
+
+  /** Undefined for a namespace that is not known. */
+  labelsOf(namespace: string): StringMap | undefined {
+    return this.#namespaces.store.get("", namespace)?.metadata.labels;
   }
 
   classes(): readonly IngressClass[] {
@@ -160,6 +169,11 @@ export class IngressSource {
       for (const follower of this.#followers) follower(objectKey(metadata));
     }
   }
+}
+
+function hasNewLabels(change: Change<Namespace>): boolean {
+  if (change.type !== "updated") return true;
+  return !isDeepStrictEqual(change.previous.metadata.labels, change.object.metadata.labels);
 }
 
 /** Of rules, paths and tls entries. To compare more takes longer than to read the event did. */

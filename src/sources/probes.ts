@@ -44,8 +44,11 @@ export interface ProbesOptions extends Pick<Environment, "clock" | "timers" | "n
 /** Between two probes of one endpoint; the shortest period a kubelet knows is 1 s. */
 export const probeEveryMs = 2_000;
 
-/** Of an endpoint that was found silent: its return is found within a second. */
-export const silentProbeEveryMs = 500;
+/**
+ * From one probe to the next of an endpoint that was found silent, of which each takes half a second:
+ * so its return is found within a second, on a busy machine as well.
+ */
+const silentProbeEveryMs = 700;
 
 /** A busy program may miss one; a refused connection counts at once. */
 const missesToBeSilent = 2;
@@ -204,6 +207,8 @@ export class Probes {
   }
 
   async #ask(doubted: Doubted): Promise<void> {
+    const { clock, timers } = this.#options;
+    const begunAt = clock.monotonicMs();
     const giveUp = new AbortController();
     doubted.giveUp = giveUp;
     try {
@@ -217,8 +222,9 @@ export class Probes {
       this.#goOn();
     }
     if (giveUp.signal.aborted) return;
-    const pauseMs = doubted.answer === "silent" ? silentProbeEveryMs : probeEveryMs;
-    doubted.cancelNext = this.#options.timers.after(pauseMs, () => {
+    const soonMs = Math.max(0, silentProbeEveryMs - elapsedMs(begunAt, clock.monotonicMs()));
+    const pauseMs = doubted.answer === "silent" ? soonMs : probeEveryMs;
+    doubted.cancelNext = timers.after(pauseMs, () => {
       this.#turns.add(doubted, { isFirst: false });
       this.#goOn();
     });

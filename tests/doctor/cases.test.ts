@@ -10,8 +10,12 @@ import { pastedCases } from "./pasted-cases.ts";
 import { setAsideCases } from "./set-aside-cases.ts";
 import { strangerCases } from "./stranger-cases.ts";
 
-/** Modelled on public issues and their pasted texts, by the batch in which they were read. */
-const publicCases = ["first", "second", "eras"].flatMap((batch) =>
+/**
+ * Modelled on public issues and their pasted texts, by the batch in which they were read. Each batch was judged
+ * before a rule was changed for it: 77 of 86, 26 of 30 and 19 of 25 were named right, with a false alarm on 3
+ * of the 69 that have no cause. The eras are no batch: they complete the formats of each cause.
+ */
+const publicCases = ["first", "second", "third", "eras"].flatMap((batch) =>
   casesIn(new URL(`public/${batch}/`, import.meta.url)),
 );
 
@@ -72,6 +76,38 @@ test("two causes at once are both named", () => {
       .findings.map(({ rule }) => rule)
       .sort(),
   ).toEqual(["apiserver-fight", "late-heartbeats"]);
+});
+
+test("any two causes in one text are both named", () => {
+  const texts = new Map<string, string>();
+  for (const { first, text } of publicCases) {
+    if (first !== undefined && !texts.has(first)) texts.set(first, text);
+  }
+  const pairs = [...texts].flatMap(([a]) => [...texts].map(([b]) => [a, b] as const));
+  const missed = pairs.flatMap(([a, b]) => {
+    if (a >= b) return [];
+    const { findings } = diagnosisOf(`${texts.get(a)}\n\n${texts.get(b)}`);
+    const named = findings.flatMap(({ rule, consequences }) => [
+      rule,
+      ...consequences.map((effect) => effect.rule),
+    ]);
+    return [a, b].filter((cause) => !named.includes(cause)).map((cause) => `${a}, ${b}: ${cause}`);
+  });
+  expect(texts.size).toBeGreaterThan(15);
+  expect(missed).toEqual([]);
+});
+
+test("red herrings beside it do not change the cause that is named first", () => {
+  const herrings = publicCases
+    .filter(({ name }) => /^(?:clocks|discovery of|etcd a little|throttled leases)/.test(name))
+    .map(({ text }) => text);
+  expect(herrings.length).toBeGreaterThan(3);
+  const changed = publicCases.flatMap(({ name, first, text }) => {
+    if (first === undefined) return [];
+    const { findings } = diagnosisOf([...herrings, text].join("\n\n"));
+    return findings[0]?.rule === first ? [] : [`${name}: ${findings[0]?.rule ?? "nothing"}`];
+  });
+  expect(changed).toEqual([]);
 });
 
 test("each finding has its evidence with a place, and a fix", () => {

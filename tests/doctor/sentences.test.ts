@@ -156,7 +156,7 @@ test("the check that repeats a request names the pod whose log it is", () => {
   const logs = [{ component: "", source, lines: refusedService.split("\n") }];
   const change = findingOf("api-unreachable", evidenceOf({ logs }))?.fix.change ?? "";
   expect(change.split("\n")).toEqual([
-    "# in the pod of the client, with its token:",
+    "# as the client, inside its pod:",
     `kubectl -n kube-system exec coredns-7b5-x2 -- sh -c 'curl -sk -m 70 -H "Authorization: Bearer $(cat /var/run/secrets/kubernetes.io/serviceaccount/token)" "https://10.100.200.1:443/livez"'`,
     "# if its image has no shell, from its network:",
     'kubectl -n kube-system debug coredns-7b5-x2 -it --image=curlimages/curl -- curl -sk -m 70 "https://10.100.200.1:443/livez"',

@@ -41,7 +41,7 @@ export interface IngressWorld {
 }
 
 export interface WorldOptions
-  extends Partial<Pick<IngressLoopOptions, "policy" | "remembered" | "knownBefore">> {
+  extends Partial<Pick<IngressLoopOptions, "policy" | "ports" | "remembered" | "knownBefore">> {
   readonly seed?: number;
   /** A resource, plural, that Lockstep has no permission to read, or which paths. */
   readonly forbidden?: string | ((path: string) => boolean);
@@ -82,6 +82,10 @@ export class WorldCluster {
 
   async update(path: string, body: object, contentType = "application/merge-patch+json") {
     await this.#client.request({ verb: "patch", method: "PATCH", path, body, contentType });
+  }
+
+  async remove(path: string): Promise<void> {
+    await this.#client.request({ verb: "delete", method: "DELETE", path });
   }
 
   async service(name: string, spec: object = {}, annotations: object = {}): Promise<void> {
@@ -190,6 +194,7 @@ export function inIngressWorld(
       access: { name: "east", client: client("east") },
       className: "lockstep",
       policy: options.policy ?? { followSlices: false },
+      ...(options.ports === undefined ? {} : { ports: options.ports }),
       ...(options.remembered === undefined ? {} : { remembered: options.remembered }),
       ...(options.knownBefore === undefined ? {} : { knownBefore: options.knownBefore }),
       output,
@@ -269,9 +274,12 @@ async function startCluster(simulation: Simulation, name: string): Promise<World
 function withoutPermission(client: KubeClient, forbidden: WorldOptions["forbidden"]): KubeClient {
   const check = ({ path }: KubeRequest): void => {
     const resource = /\/([a-z]+)(\?|$)/.exec(path)?.[1];
-    const isRefused = typeof forbidden === "function" ? forbidden(path) : resource === forbidden;
-    if (resource === undefined || !isRefused) return;
-    const message = `${resource} is forbidden`;
+    const isRefused =
+      typeof forbidden === "function"
+        ? forbidden(path)
+        : resource !== undefined && resource === forbidden;
+    if (!isRefused) return;
+    const message = `${resource ?? path} is forbidden`;
     throw new StatusError({ code: 403, reason: "Forbidden", message });
   };
   return {

@@ -2,12 +2,18 @@
 import { readFileSync } from "node:fs";
 import type { PathRule } from "../../src/decide/decision.ts";
 import type { Canary } from "../../src/decide/route-policy.ts";
+import type { AskedRequest } from "../../src/outputs/nginx/route-match.ts";
 
 export interface RouteCase {
   readonly name: string;
   readonly hosts: Readonly<Record<string, readonly PathRule[]>>;
-  /** Host, path, and the service that gets it. */
-  readonly requests: readonly (readonly [host: string, path: string, service: string | null])[];
+  /** Host, path, the service that gets it, and what else rules may ask of the request. */
+  readonly requests: readonly (readonly [
+    host: string,
+    path: string,
+    service: string | null,
+    asked?: AskedRequest,
+  ])[];
 }
 
 /** By one of `cursor` (round robin), `keys` (hash), `draws` (least latency) and `cookies`. */

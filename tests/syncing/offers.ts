@@ -2,6 +2,7 @@
 // server would.
 
 import { syncNames } from "../../src/decide/syncing/copy-names.ts";
+import type { CopyForm } from "../../src/decide/syncing/plan-endpoints.ts";
 import type { SyncInput, TargetState } from "../../src/decide/syncing/plan-sync.ts";
 import { planSync } from "../../src/decide/syncing/plan-sync.ts";
 import type { ServiceOffer } from "../../src/decide/syncing/service-offer.ts";
@@ -9,6 +10,7 @@ import type { SyncWrite } from "../../src/decide/syncing/sync-write.ts";
 import type { SyncedEndpoint } from "../../src/decide/syncing/synced-endpoint.ts";
 import type { MonotonicMs, WallMs } from "../../src/environment/clock.ts";
 import { type EndpointSlice, endpointSliceKind } from "../../src/kube/kinds/endpoint-slice.ts";
+import { endpointsKind } from "../../src/kube/kinds/endpoints.ts";
 import { isRecord, type RawRecord, recordAt } from "../../src/kube/kinds/fields.ts";
 import { type Namespace, namespaceKind } from "../../src/kube/kinds/namespace.ts";
 import { type Service, serviceKind } from "../../src/kube/kinds/service.ts";
@@ -69,6 +71,7 @@ export function silent(cluster: string, isKnown: boolean): ServiceOffer {
 /** Holds objects as an API server does, and refuses what one would refuse. */
 export class PretendedTarget {
   readonly objects = new Map<string, RawRecord>();
+  form: CopyForm = "slices";
   #version = 100;
 
   constructor(...namespaces: readonly string[]) {
@@ -112,6 +115,8 @@ export class PretendedTarget {
       namespace: this.#all("Namespace").map((raw): Namespace => namespaceKind.project(raw))[0],
       service: this.#all("Service").map((raw): Service => serviceKind.project(raw))[0],
       slices: slices.filter(isOfWeb),
+      endpoints: this.#all("Endpoints").map((raw) => endpointsKind.project(raw))[0],
+      form: this.form,
       isTaken: (name) => this.objects.has(`EndpointSlice shop/${name}`),
     };
   }

@@ -3,10 +3,13 @@
 // nothing but the objects themselves.
 import { expect } from "vitest";
 import { randomInt } from "../../src/environment/random.ts";
+import { endpointsKind } from "../../src/kube/kinds/endpoints.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../../src/kube/kinds/fields.ts";
+import { SoakRules } from "./soak-rules.ts";
 import { type RunningSyncer, type SyncWorld, servicesPath, slicesPath } from "./sync-world.ts";
 
 const podsPath = "/api/v1/namespaces/shop/pods";
+const endpointsPath = "/api/v1/namespaces/shop/endpoints";
 const business = ["lab-1", "lab-2"] as const;
 type Business = (typeof business)[number];
 export const soakServices = ["web", "api", "pay"] as const;
@@ -15,6 +18,7 @@ export const soakServices = ["web", "api", "pay"] as const;
 type Shown = Readonly<Record<string, string>>;
 
 export class SoakWorld {
+  readonly rules: SoakRules;
   readonly #world: SyncWorld;
   #pods = 0;
   /** Objects of others in the access cluster, with their versions. */
@@ -22,6 +26,7 @@ export class SoakWorld {
 
   constructor(world: SyncWorld) {
     this.#world = world;
+    this.rules = new SoakRules(world);
   }
 
   async prepare(): Promise<void> {
@@ -37,11 +42,17 @@ export class SoakWorld {
       ports: [],
       endpoints: [],
     });
+    await this.#world.call("edge", "POST", endpointsPath, {
+      metadata: { name: "local" },
+      subsets: [{ addresses: [{ ip: "10.9.0.1" }], ports: [{ port: 80 }] }],
+    });
+    await this.rules.prepare();
     this.#foreign = await this.#foreignVersions();
   }
 
   async step(): Promise<void> {
     const cluster = this.#pick(business);
+    if (randomInt(this.#random, 4) === 0) return await this.rules.step();
     switch (randomInt(this.#random, 10)) {
       case 0:
       case 1:
@@ -78,9 +89,13 @@ export class SoakWorld {
 
   async isReadyInTarget(address: string): Promise<boolean> {
     const slices = await this.#world.slices();
-    return slices.some(({ endpoints }) =>
-      endpoints.some((one) => one.addresses[0] === address && one.ready === true),
+    const inSlices = slices.flatMap(({ endpoints }) =>
+      endpoints.flatMap((one) => (one.ready === true ? one.addresses : [])),
     );
+    const inEndpoints = Object.values(await this.shownEndpoints()).flatMap((text) =>
+      text.split(", ").map((one) => one.split(":")[0] ?? ""),
+    );
+    return [...inSlices, ...inEndpoints].includes(address);
   }
 
   async addPod(cluster: Business): Promise<void> {
@@ -139,6 +154,30 @@ export class SoakWorld {
     );
   }
 
+  /** By service, the ready endpoints of all clusters, as Endpoints have to list them. */
+  async expectedEndpoints(): Promise<Shown> {
+    const lines = new Map<string, string[]>();
+    for (const [key, text] of Object.entries(await this.expected())) {
+      const service = key.split(" ")[0] ?? "";
+      const ready = text.split(", ").filter((line) => line.split(" ")[1] === "true");
+      const addresses = ready.map((line) => line.split(" ")[0] ?? "");
+      lines.set(service, [...(lines.get(service) ?? []), ...addresses]);
+    }
+    return Object.fromEntries([...lines].map(([service, all]) => [service, all.sort().join(", ")]));
+  }
+
+  async shownEndpoints(): Promise<Shown> {
+    const shown: Record<string, string> = {};
+    for (const raw of (await this.#list("edge", endpointsPath)).filter(isOwn)) {
+      const { metadata, subsets } = endpointsKind.project(raw);
+      const lines = subsets.flatMap(({ addresses, ports }) =>
+        addresses.map(({ ip }) => `${ip}:${ports[0]?.port}`),
+      );
+      shown[metadata.name] = lines.sort().join(", ");
+    }
+    return shown;
+  }
+
   /** Services that the access cluster should have, and has. */
   async services(): Promise<{ expected: readonly string[]; shown: readonly string[] }> {
     const keys = Object.keys(await this.expected());
@@ -147,19 +186,44 @@ export class SoakWorld {
     return { expected: [...expected].sort(), shown: shown.sort() };
   }
 
+  /** No service wants to be synced any more. */
+  async unexportAll(): Promise<void> {
+    const labels = { "lockstep.dev/sync": "false" };
+    for (const cluster of business) {
+      for (const raw of await this.#list(cluster, servicesPath)) {
+        const path = `${servicesPath}/${nameOf(raw)}`;
+        await this.#world.call(cluster, "PATCH", path, { metadata: { labels } });
+      }
+    }
+  }
+
+  /** Names of copies in the access cluster. */
+  async own(): Promise<readonly string[]> {
+    return (await this.#objects()).filter(isOwn).map(nameOf);
+  }
+
   async expectForeignUntouched(): Promise<void> {
     expect(await this.#foreignVersions()).toEqual(this.#foreign);
   }
 
   async #foreignVersions(): Promise<Shown> {
-    const objects = [
+    const foreign = (await this.#objects()).filter((raw) => !isOwn(raw));
+    return Object.fromEntries(
+      foreign.map((raw) => {
+        const { uid, resourceVersion } = recordAt(raw, "metadata");
+        return [`${nameOf(raw)} ${uid}`, String(resourceVersion)];
+      }),
+    );
+  }
+
+  /** Of the access cluster. */
+  async #objects(): Promise<readonly RawRecord[]> {
+    return [
       ...(await this.#list("edge", servicesPath)),
       ...(await this.#list("edge", slicesPath)),
+      ...(await this.#list("edge", endpointsPath)),
+      ...(await this.rules.all()),
     ];
-    const foreign = objects.filter((raw) => !JSON.stringify(raw).includes('"lockstep.dev"'));
-    return Object.fromEntries(
-      foreign.map((raw) => [nameOf(raw), String(recordAt(raw, "metadata")["resourceVersion"])]),
-    );
   }
 
   async #deletePod(cluster: Business, graceSeconds: number): Promise<void> {
@@ -272,6 +336,10 @@ export function beginFault(world: SyncWorld): () => void {
 export async function counted(syncer: RunningSyncer, metric: string): Promise<number> {
   const found = await syncer.registry.getSingleMetric(metric)?.get();
   return found?.values.reduce((total, { value }) => total + value, 0) ?? 0;
+}
+
+function isOwn(raw: RawRecord): boolean {
+  return JSON.stringify(raw).includes('"lockstep.dev"');
 }
 
 function nameOf(raw: RawRecord): string {

@@ -22,7 +22,7 @@ export interface Known {
   readonly journeys: readonly Journey[];
   /** Counts up when the answer of that name is to be read again. */
   readonly revisions: Readonly<Record<"journeys" | "doctor" | "incident" | "all", number>>;
-  /** The server's clock minus this machine's: of all states, the one that took least time to arrive. */
+  /** The server's clock minus this machine's, by the state that took least time to arrive. */
   readonly clockOffsetMs: number;
 }
 
@@ -86,7 +86,8 @@ export class PageStore {
       this.#add(journeys);
       const { revisions } = this.#known;
       this.#change({
-        ...this.#withState(state),
+        state,
+        clockOffsetMs: state.at - Date.now(),
         journeys: this.#sorted(),
         revisions: { ...revisions, all: revisions.all + 1 },
       });
@@ -143,7 +144,7 @@ export class PageStore {
 
   #withState(state: State): Partial<Known> {
     const measured = state.at - Date.now();
-    const known = this.#known.state === undefined ? measured : this.#known.clockOffsetMs;
+    const known = this.#known.clockOffsetMs;
     const isSet = measured < known - clockSetMs;
     return { state, clockOffsetMs: isSet ? measured : Math.max(measured, known) };
   }

@@ -6,6 +6,8 @@ local answer = require("lockstep.answer")
 local body = require("lockstep.body")
 local canary = require("lockstep.canary")
 local certificate = require("lockstep.certificate")
+local changed_headers = require("lockstep.changed_headers")
+local conditions = require("lockstep.conditions")
 local forwarded_path = require("lockstep.forwarded_path")
 local policy_steps = require("lockstep.policy")
 local route = require("lockstep.route")
@@ -38,7 +40,7 @@ local function find_rule(host, path)
     if state.generation == 0 and not state.wait_for_load() then
         return answer.refuse(503, "nothing loaded yet")
     end
-    local rule, problem = route.find(state.host, host, path)
+    local rule, problem = route.find(state.host, host, path, conditions.of_request)
     if rule ~= nil then
         return rule
     end
@@ -53,7 +55,7 @@ end
 local function check_reading(reading, reason, var, rule)
     local plain = reading:gsub("//+", "/")
     state.learn_host(var.host)
-    local other, problem = route.find(state.host, var.host, plain)
+    local other, problem = route.find(state.host, var.host, plain, conditions.of_request)
     if problem ~= nil then
         return answer.refuse(500, problem)
     end
@@ -82,7 +84,13 @@ local function check_connection(var, host)
     end
 end
 
+-- Stands for a part of a route that leads nowhere, which takes its share of the requests all the same.
+local NOWHERE = ""
+
 local function can_answer(name)
+    if name == NOWHERE then
+        return true
+    end
     local service = state.service(name)
     return service ~= nil and service.peers.count > 0
 end
@@ -144,10 +152,16 @@ local function follow(here, var, path, rule)
     local prepared = policy.prepared
     policy_steps.admit(prepared, var, path)
     local class, reading = classes_of(here, var, policy)
+    local name = prepared.canaries and canary_of(rule, var) or rule.service
+    if name == NOWHERE then
+        return answer.refuse(500, "not a valid route")
+    end
     if prepared.rewrite ~= nil then
         policy_steps.rewrite(prepared, var, path)
     end
-    local name = prepared.canaries and canary_of(rule, var) or rule.service
+    if policy.requestHeaders ~= nil then
+        changed_headers.of_request(policy.requestHeaders)
+    end
     if reading ~= nil or class ~= here then
         return enter(reading or class, var, name, policy)
     end

@@ -13,6 +13,7 @@ local sentences = {
     ["filled in too long"] = "The address is too long after its variables are replaced.",
     ["no endpoints"] = "The service of this route has no available endpoint.",
     ["no route"] = "No route matches this host and path.",
+    ["not a valid route"] = "This route is not valid; the status of its object says why.",
     ["not permitted"] = "This request is not permitted.",
     ["nothing loaded yet"] = "The proxy has just started and has no routes yet.",
     ["parameter decides the route"] = "The path is ambiguous because it contains parameters.",

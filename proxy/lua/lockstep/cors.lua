@@ -84,8 +84,7 @@ function _M.set_headers(cors, allowed)
 end
 
 -- Before the answer's headers are sent.
-function _M.filter()
-    local policy = ngx.ctx.policy
+function _M.filter(policy)
     local cors = policy and policy.prepared.cors
     local allowed = cors and _M.allowed(cors, ngx.var.http_origin)
     if allowed then

@@ -48,6 +48,7 @@ local function rule_of(rule)
     local is_cookie_path = rule.isCookiePath
     check(is_cookie_path == nil or is_cookie_path == true, "isCookiePath is true or absent")
     check(not is_cookie_path or rule.path:find(COOKIE_PATH), "a path cannot be that of a cookie")
+    check(rule.holder == nil or is_name(rule.holder), "holder is a namespace or absent")
     check(rule.isForAll == nil or rule.isForAll == true, "isForAll is true or absent")
     return {
         path = rule.path,
@@ -57,6 +58,8 @@ local function rule_of(rule)
         canaries = rule.canaries ~= nil and policy_entry.canaries(rule.canaries) or nil,
         isCookiePath = is_cookie_path,
         isForAll = rule.isForAll,
+        holder = rule.holder,
+        when = rule.when ~= nil and policy_entry.when(rule.when) or nil,
     }
 end
 

@@ -115,6 +115,19 @@ local function note_answer(context, header_seconds)
     end
 end
 
+-- Whether each endpoint of the list was tried. Those that just fell silent count as well while there are
+-- others.
+local function tried_of(context)
+    local tried, avoided, others = {}, {}, 0
+    for index = 1, context.peers.count do
+        local key = peer_list.key(context.peers, index)
+        tried[index] = context.tried[key]
+        avoided[index] = tried[index] or silent_connections.was_cut(key)
+        others = others + (avoided[index] and 0 or 1)
+    end
+    return others > 0 and avoided or tried
+end
+
 -- By the newest state: what failed may have left it. When all were tried, the same once more, on a
 -- new connection: nginx asks for that after a kept connection was found closed.
 local function use_another(context)
@@ -124,11 +137,7 @@ local function use_another(context)
         context.service, context.peers = service, service.peers
     end
     context.generation = state.generation
-    local tried = {}
-    for index = 1, context.peers.count do
-        tried[index] = context.tried[peer_list.key(context.peers, index)]
-    end
-    local index = pick.endpoint(context, tried)
+    local index = pick.endpoint(context, tried_of(context))
     if index ~= nil then
         use(context, index)
     end
@@ -170,15 +179,35 @@ local function after_failure(context)
     use_another(context)
 end
 
-local function set_timeouts(timeouts)
+local function set_timeouts(timeouts, connect_ms)
     local done, problem = balancer.set_timeouts(
-        (timeouts.connectMs or DEFAULT_CONNECT_MS) / 1000,
+        (timeouts.connectMs or connect_ms) / 1000,
         (timeouts.sendMs or DEFAULT_SEND_MS) / 1000,
         (timeouts.readMs or DEFAULT_READ_MS) / 1000
     )
     if not done then
         ngx.log(ngx.ERR, "cannot set the timeouts of a route: ", problem)
     end
+end
+
+-- Of a request that must be answered within some time, whichever endpoint is tried: what is left of it
+-- is how long this one may be silent. False when nothing is left.
+local function keep_deadline(context, policy)
+    local left_ms = policy.deadlineMs - (ngx.now() - ngx.req.start_time()) * 1000
+    if left_ms <= 0 then
+        return false
+    end
+    local timeouts = policy.timeouts or {}
+    local connect_ms = DEFAULT_CONNECT_MS
+    if context.tries > 0 then
+        connect_ms = silent_connections.connect_ms(DEFAULT_CONNECT_MS)
+    end
+    set_timeouts({
+        connectMs = timeouts.connectMs,
+        sendMs = math.min(timeouts.sendMs or DEFAULT_SEND_MS, left_ms),
+        readMs = math.min(timeouts.readMs or DEFAULT_READ_MS, left_ms),
+    }, connect_ms)
+    return true
 end
 
 local problem = base.get_errmsg_ptr()
@@ -197,10 +226,19 @@ end
 -- In the balancer, once for each try.
 function _M.balance(context)
     local policy = context.policy
+    local timeouts = policy and policy.timeouts
     if context.tries > 0 then
         after_failure(context)
-    elseif policy ~= nil and policy.timeouts ~= nil then
-        set_timeouts(policy.timeouts)
+    end
+    if policy ~= nil and policy.deadlineMs ~= nil then
+        if not keep_deadline(context, policy) then
+            return ngx.exit(504)
+        end
+    elseif context.tries > 0 then
+        -- It has waited before, perhaps for another endpoint of the same machine.
+        set_timeouts(timeouts or {}, silent_connections.connect_ms(DEFAULT_CONNECT_MS))
+    elseif timeouts then
+        set_timeouts(timeouts, DEFAULT_CONNECT_MS)
     end
     context.tries = context.tries + 1
     local peers = context.peers

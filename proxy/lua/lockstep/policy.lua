@@ -5,6 +5,7 @@
 local answer = require("lockstep.answer")
 local basic_auth = require("lockstep.basic_auth")
 local canary = require("lockstep.canary")
+local changed_headers = require("lockstep.changed_headers")
 local cors = require("lockstep.cors")
 local external_auth = require("lockstep.external_auth")
 local limit = require("lockstep.limit")
@@ -21,6 +22,13 @@ local places = { request_uri = true, host = true, scheme = true }
 local function closed()
     return function()
         return answer.refuse(503, "route closed")
+    end
+end
+
+local function refuse(policy)
+    local status = policy.refuse
+    return function()
+        return answer.refuse(status, status == 404 and "no route" or "not a valid route")
     end
 end
 
@@ -115,6 +123,42 @@ local function host_redirect(policy)
     end
 end
 
+local usual_ports = { http = 80, https = 443 }
+
+-- Where the route names neither port nor scheme it is the port by which the client came, as its Host header
+-- says: a load balancer may have come in by another one.
+local function port_text(target, scheme, var)
+    if target.port ~= nil then
+        return target.port == usual_ports[scheme] and "" or ":" .. target.port
+    end
+    if target.scheme ~= nil then
+        return ""
+    end
+    local port = tonumber(string.match(var.http_host or "", ":(%d%d?%d?%d?%d?)$"))
+    return (port == nil or port == usual_ports[scheme]) and "" or ":" .. port
+end
+
+-- To parts of an address; all others are as the client wrote them.
+local function part_redirect(policy, rule)
+    local target = policy.partRedirect
+    local replacement = target.path and rewrite.replacement(rule, target.path)
+    local changes = policy.responseHeaders
+    return function(var, path)
+        local scheme = target.scheme or var.lockstep_forwarded_proto
+        local host = target.host or var.lockstep_public_host
+        local place = scheme .. "://" .. host .. port_text(target, scheme, var)
+        if changes ~= nil then
+            changed_headers.of_answer(changes)
+        end
+        if replacement == nil then
+            return answer.redirect(target.status, place .. var.request_uri)
+        end
+        local query = var.args and "?" .. var.args or ""
+        local new_path = rewrite.encoded(rewrite.replaced(replacement, path))
+        return answer.redirect(target.status, place .. new_path .. query)
+    end
+end
+
 local function app_root(policy)
     local location = policy.appRoot
     return function(_, path)
@@ -138,6 +182,7 @@ end
 -- the route is asked whether a request may pass.
 local kinds = {
     { field = "closed", step = closed },
+    { field = "refuse", step = refuse },
     { field = "httpsRedirect", step = https_redirect },
     { field = "denyFrom", step = deny_from, is_of_clients = true },
     { field = "allowFrom", step = allow_from, is_of_clients = true },
@@ -147,6 +192,7 @@ local kinds = {
     { field = "externalAuth", step = permission },
     { field = "redirect", step = redirect },
     { field = "hostRedirect", step = host_redirect },
+    { field = "partRedirect", step = part_redirect },
     { field = "appRoot", step = app_root },
 }
 
@@ -157,7 +203,7 @@ local function class_of_http(policy)
     if policy.largeHeaders or policy.forwardedPrefix then
         return "http_special"
     end
-    return policy.cors and "http_any" or "http"
+    return (policy.cors or policy.responseHeaders) and "http_any" or "http"
 end
 
 local function cors_of(policy)
@@ -180,6 +226,7 @@ end
 -- Whether something made of the policy depends on the rule, or counts for it alone.
 local function is_own(policy, rule)
     return rule.canaries ~= nil or rule.isCookiePath or policy.rateLimit ~= nil or policy.rewrite ~= nil
+        or policy.pathRewrite ~= nil or policy.partRedirect ~= nil
 end
 
 -- The policy with what is the rule's own; lists and all else stay shared.
@@ -206,7 +253,7 @@ local function prepare(policy, rule, host)
         streams = policy.protocol == "grpc" or policy.protocol == "grpcs",
         cors = cors_of(policy),
         canaries = policy.canaries and canary.prepare(policy.canaries),
-        rewrite = policy.rewrite and rewrite.prepare(rule),
+        rewrite = (policy.rewrite or policy.pathRewrite) and rewrite.prepare(rule),
         steps = {},
         client_steps = {},
     }

@@ -141,6 +141,11 @@ local function answered_header(value)
     return value
 end
 
+local function changed_header(value)
+    check(not framing_headers[token(value):lower()], "this header cannot be changed")
+    return value
+end
+
 -- Variables that a key may contain, with nginx's names, besides headers, cookies and arguments.
 local key_variables = {
     request_uri = "request_uri",
@@ -212,12 +217,42 @@ local cors = object({
     "maxAgeSeconds",
 })
 
+local header_value = object({ name = changed_header, value = any }, { "name", "value" })
+local header_changes = object({
+    set = list(header_value, MOST_ITEMS),
+    add = list(header_value, MOST_ITEMS),
+    remove = list(changed_header, MOST_ITEMS),
+})
+local path_change = object({ full = path, prefix = path })
+
+local condition = object({ name = token, value = any, pattern = header_pattern }, { "name" })
+
+-- The conditions of a rule on requests, besides host and path.
+_M.when = object({
+    ports = list(whole(1, 65535), MOST_ITEMS),
+    method = token,
+    headers = list(condition, MOST_ITEMS),
+    query = list(condition, MOST_ITEMS),
+})
+
 -- Of one rule: canaries differ where all else of a policy is shared.
 _M.canaries = list(canary, MOST_ITEMS)
 
 -- The policy, or an error that says what is wrong with it.
 _M.parse = object({
     closed = one_of(true),
+    refuse = one_of(404, 500),
+    requestHeaders = header_changes,
+    responseHeaders = header_changes,
+    pathRewrite = path_change,
+    partRedirect = object({
+        scheme = one_of("http", "https"),
+        host = host_name,
+        port = whole(1, 65535),
+        path = path_change,
+        status = status,
+    }, { "status" }),
+    deadlineMs = whole(1, MOST_MS),
     httpsRedirect = status,
     redirect = object({ location = location, status = status }, { "location", "status" }),
     hostRedirect = object({ host = host_name, status = status }, { "host", "status" }),

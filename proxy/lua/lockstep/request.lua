@@ -3,7 +3,9 @@
 local access_log = require("lockstep.access_log")
 local admission = require("lockstep.admission")
 local answer = require("lockstep.answer")
+local changed_headers = require("lockstep.changed_headers")
 local contexts = require("lockstep.context")
+local cors = require("lockstep.cors")
 local peers = require("lockstep.peers")
 local state = require("lockstep.state")
 local upstream = require("lockstep.upstream")
@@ -47,6 +49,18 @@ end
 
 function _M.balance()
     return peers.balance(ngx.ctx)
+end
+
+-- Before the headers of an endpoint's answer are sent, where a route may change them.
+function _M.filter_headers()
+    local policy = ngx.ctx.policy
+    if not policy then
+        return
+    end
+    cors.filter(policy)
+    if policy.responseHeaders ~= nil then
+        changed_headers.of_answer(policy.responseHeaders)
+    end
 end
 
 function _M.log()

@@ -16,8 +16,20 @@ local function group_names(path)
     return names
 end
 
+-- A fixed path in place of all of the client's, or of the part that the rule's Prefix matched.
+function _M.replacement(rule, asked)
+    if asked.full ~= nil then
+        return { full = asked.full }
+    end
+    local matched = rule.path == "/" and 0 or #rule.path
+    return { prefix = (asked.prefix:gsub("/+$", "")), matched = matched }
+end
+
 -- "/a?b=c" → the parts of "/a" and of "b=c"; the latter is nothing when there is no question mark.
 function _M.prepare(rule)
+    if rule.policy.pathRewrite ~= nil then
+        return _M.replacement(rule, rule.policy.pathRewrite)
+    end
     local text = rule.policy.rewrite
     local names = rule.type == "Regex" and group_names(rule.path) or {}
     local function key_of(name)
@@ -56,8 +68,32 @@ local function queries(own, client)
     return own .. "&" .. client
 end
 
+-- With a slash where the rest of the path begins, and never nothing.
+function _M.replaced(replacement, path)
+    if replacement.full ~= nil then
+        return replacement.full
+    end
+    local rest = string.sub(path, replacement.matched + 1)
+    if rest ~= "" and string.sub(rest, 1, 1) ~= "/" then
+        rest = "/" .. rest
+    end
+    local text = replacement.prefix .. rest
+    return text == "" and "/" or text
+end
+
+-- As part of an address.
+function _M.encoded(path)
+    return (path:gsub("[^%w%-._~/!$&'()*+,;=:@]", function(byte)
+        return string.format("%%%02X", string.byte(byte))
+    end))
+end
+
 -- The path, and the query when it changes; or nothing, and what is wrong with them.
 function _M.apply(rewrite, path, client_query)
+    if rewrite.full ~= nil or rewrite.prefix ~= nil then
+        local replaced = one_path(_M.replaced(rewrite, path))
+        return replaced, replaced == nil and "rewritten to a dot segment" or nil
+    end
     local captures = rewrite.pattern and pattern.captures(rewrite.pattern, path) or {}
     local filled = template.fill(rewrite.path, function(key)
         return captures[key] or ""

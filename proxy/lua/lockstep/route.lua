@@ -6,6 +6,14 @@
 -- hosts, or be for all: pages of one host trust each other. Within a host an Exact rule wins; else, of the Prefix
 -- rules, compared element by element, and the Regex rules, the one whose path is the longest text.
 -- A slash at the end of a Prefix makes no difference.
+--
+-- Rules of one path may ask for more than the path (conditions.lua): the first that holds decides, and
+-- where none does, the rules of shorter paths are tried. Only hosts that have such a rule are looked
+-- through like this.
+--
+-- After the wildcard of its first label a host is looked up under names like "**.example.com", which
+-- stand for any number of labels.
+local conditions = require("lockstep.conditions")
 local pattern = require("lockstep.pattern")
 
 local _M = {}
@@ -45,13 +53,33 @@ local function regex_count(rules)
     return count
 end
 
+-- Rules of one path that ask for more, in the order in which they are tried. Nothing comes after one
+-- that asks for no more.
+local function follow(first, rule)
+    local last = first
+    while last.otherwise do
+        last = last.otherwise
+    end
+    if last.when ~= nil then
+        last.otherwise = rule
+    end
+end
+
+local function put(rules, path, rule)
+    if rules[path] == nil then
+        rules[path] = rule
+    else
+        follow(rules[path], rule)
+    end
+end
+
 local function own(rules)
     return rules == NONE and {} or rules
 end
 
 -- Whether all paths of a host lead to the same rule.
 local function is_alike(host)
-    return host.exact == NONE and host.regexes == NONE and host.deepest == 0
+    return not host.is_conditional and host.exact == NONE and host.regexes == NONE and host.deepest == 0
 end
 
 -- A rule that is alone is its own host: what is one small table is found sooner than what is three.
@@ -59,7 +87,7 @@ end
 local function alone(rule)
     if rule.policy == nil then
         local is_for_all = rule.isForAll
-        rule = { service = rule.service, only = true, held = false, peers = false }
+        rule = { service = rule.service, only = true, held = false, peers = false, holder = rule.holder }
         rule.isForAll = is_for_all
     end
     rule.only = rule
@@ -71,9 +99,9 @@ function _M.of_everything(rule)
     return { exact = NONE, prefix = { [""] = rule, ["*"] = rule }, regexes = NONE, deepest = 0 }
 end
 
--- Ingresses lead to services of their own namespace.
+-- Ingresses lead to services of their own namespace; others name the one that has the host.
 function _M.namespace_of(rule)
-    return string.match(rule.service, "^([^/]*)/") or ""
+    return rule.holder or string.match(rule.service, "^([^/]*)/") or ""
 end
 
 -- The namespace of a host that is compiled; where several share it, that of its first rule.
@@ -90,16 +118,23 @@ function _M.compile(rules, prepare, name)
     local seen, count, namespaces = {}, regex_count(rules), {}
     for _, rule in ipairs(rules) do
         local path = rule.path
+        if rule.when ~= nil then
+            host.is_conditional = true
+            conditions.prepare(rule.when)
+        end
         if rule.type == "Exact" then
             host.exact = own(host.exact)
-            host.exact[path] = host.exact[path] or rule
+            put(host.exact, path, rule)
         elseif rule.type == "Prefix" then
             path = without_slash_at_end(path)
             rule.path = path == "" and "/" or path
-            host.prefix[path] = host.prefix[path] or rule
+            put(host.prefix, path, rule)
             host.deepest = math.max(host.deepest, element_count(path))
-        elseif not seen[path] then
-            seen[path] = true
+        elseif seen[path] then
+            follow(seen[path], rule)
+            rule.pattern = seen[path].pattern
+        else
+            seen[path] = rule
             rule.pattern = pattern.compile_path(path, count)
             host.regexes = own(host.regexes)
             host.regexes[#host.regexes + 1] = rule
@@ -115,7 +150,7 @@ function _M.compile(rules, prepare, name)
         return alone(rule)
     end
     -- A host that leaves nothing open has no use for them.
-    host.namespaces = rule == nil and namespaces or nil
+    host.namespaces = (rule == nil or host.is_conditional) and namespaces or nil
     return host
 end
 
@@ -161,10 +196,93 @@ local function longer_regex(regexes, path, prefix)
     return prefix
 end
 
-local function match(host, path)
+-- The first rule of a path that holds; or nothing, and a problem when that took too long.
+local function first_holding(rule, ask)
+    while rule do
+        if rule.when == nil then
+            return rule
+        end
+        local holds, problem = conditions.hold(rule.when, ask)
+        if holds then
+            return rule
+        end
+        if problem ~= nil then
+            return nil, problem
+        end
+        rule = rule.otherwise
+    end
+    return nil
+end
+
+-- Of the elements of a path, as many as any Prefix rule has, where each ends.
+local function ends_of(path, deepest)
+    local ends, from = {}, 2
+    for depth = 1, deepest do
+        local slash = string.find(path, "/", from, true)
+        ends[depth] = slash and slash - 1 or #path
+        if slash == nil then
+            break
+        end
+        from = slash + 1
+    end
+    return ends
+end
+
+local function longest_holding_prefix(host, path, ask)
+    if string.byte(path) ~= SLASH then
+        return first_holding(host.prefix[path], ask)
+    end
+    local ends = ends_of(path, host.deepest)
+    for depth = #ends, 1, -1 do
+        local rule, problem = first_holding(host.prefix[string.sub(path, 1, ends[depth])], ask)
+        if rule ~= nil or problem ~= nil then
+            return rule, problem
+        end
+    end
+    return first_holding(host.prefix[""], ask)
+end
+
+local function longer_holding_regex(regexes, path, prefix, ask)
+    local least = prefix == nil and 0 or #prefix.path
+    for index = 1, #regexes do
+        local rule = regexes[index]
+        if #rule.path <= least then
+            return prefix
+        end
+        local matched, problem = pattern.matches(rule.pattern, path)
+        if matched then
+            rule, problem = first_holding(rule, ask)
+        end
+        if problem ~= nil then
+            return nil, problem
+        end
+        if matched and rule ~= nil then
+            return rule
+        end
+    end
+    return prefix
+end
+
+-- As `match`, where rules ask for more than a path.
+local function match_conditional(host, path, ask)
+    local rule, problem = first_holding(host.exact[path], ask)
+    if rule ~= nil or problem ~= nil then
+        return rule, problem
+    end
+    rule, problem = longest_holding_prefix(host, path, ask)
+    if problem ~= nil then
+        return nil, problem
+    end
+    return longer_holding_regex(host.regexes, path, rule, ask)
+end
+
+local function match(host, path, ask)
     local only = host.only
     if only ~= nil then
         return string.byte(path) == SLASH and only or nil
+    end
+    if host.is_conditional then
+        return match_conditional(host, path, ask)
     end
     local exact = host.exact[path]
     if exact ~= nil then
@@ -188,13 +306,22 @@ local function may_serve(rule, namespaces)
     return namespaces == nil or rule.isForAll or namespaces[_M.namespace_of(rule)]
 end
 
+-- "a.b.c" → "**.b.c", "b.c" → "**.c": the name that stands for all under it, and the rest of the name.
+function _M.deep_wildcard_of(name)
+    local dot = string.find(name, ".", 1, true)
+    if dot == nil then
+        return nil
+    end
+    return "**" .. string.sub(name, dot), string.sub(name, dot + 1)
+end
+
 -- The rule; or nothing, and a problem when it could not be found out. `find_host` gives the
--- compiled rules of a name, or nothing.
-function _M.find(find_host, name, path)
+-- compiled rules of a name, or nothing; `ask` reads the request (conditions.lua).
+function _M.find(find_host, name, path, ask)
     local rule, problem, namespaces
     local host = find_host(name)
     if host then
-        rule, problem = match(host, path)
+        rule, problem = match(host, path, ask)
         if rule or problem then
             return rule, problem
         end
@@ -203,15 +330,27 @@ function _M.find(find_host, name, path)
     local wildcard = _M.wildcard_of(name)
     host = wildcard and find_host(wildcard)
     if host then
-        rule, problem = match(host, path)
+        rule, problem = match(host, path, ask)
         if problem or rule and may_serve(rule, namespaces) then
             return rule, problem
         end
         namespaces = namespaces or host.namespaces
     end
+    local deep, rest = _M.deep_wildcard_of(name)
+    while deep do
+        host = find_host(deep)
+        if host then
+            rule, problem = match(host, path, ask)
+            if problem or rule and may_serve(rule, namespaces) then
+                return rule, problem
+            end
+            namespaces = namespaces or host.namespaces
+        end
+        deep, rest = _M.deep_wildcard_of(rest)
+    end
     host = find_host("*")
     if host then
-        rule, problem = match(host, path)
+        rule, problem = match(host, path, ask)
         if problem or rule and may_serve(rule, namespaces) then
             return rule, problem
         end

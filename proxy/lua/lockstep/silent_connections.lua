@@ -3,8 +3,8 @@
 -- connection is closed it repeats the request at another endpoint.
 --
 -- A program that takes its time is no reason: its machine acknowledges what it receives. The kernel
--- sends unacknowledged data again after some 200 ms, then after twice as long, and so on; it counts
--- how often.
+-- sends unacknowledged data again after some 200 ms as a probe, and then after 200 ms more (later on
+-- long ways) because its retransmission timer has run out; that is counted.
 --
 -- Requests that cannot be repeated register here: connections to their endpoint stay open, because the
 -- machine may be back soon.
@@ -29,18 +29,23 @@ local AF_INET, AF_INET6 = 2, 10
 local SHUT_BOTH = 2
 local EBADF = 9
 
--- So often without an acknowledgement: after about 0.6 s on a network of short ways, later on long ones.
-local RETRANSMISSIONS = 2
-local LOOK_SECONDS = 0.2
--- File descriptors in one look, which then takes at most some 2 ms; the next one goes on from there.
-local MOST_IN_A_LOOK = 4096
+-- So often by the timer without an acknowledgement: after about 0.4 s on a network of short ways.
+local RETRANSMISSIONS = 1
+local LOOK_SECONDS = 0.1
+-- File descriptors in one look, which then takes at most some 1 ms; the next one goes on from there.
+local MOST_IN_A_LOOK = 2048
 -- The lowest free number is given first, so beyond a gap like this there are hardly any.
 local WIDEST_GAP = 1024
+-- For a connection on short ways, where the endpoint's machine is busy.
+local USUAL_CONNECT_MS = 150
 -- The failure of a request follows at once, as an event of the closed connection.
 local CUT_SECONDS = 5
 
--- The first bytes of struct tcp_info: state, congestion state, retransmissions.
-local info = ffi.new("unsigned char[8]")
+-- The beginning of struct tcp_info. Its first bytes are the state, the congestion state and the
+-- retransmissions; the smoothed round trip, in microseconds, is the last number here.
+local INFO_BYTES, ROUND_TRIP = 72, 17
+local info = ffi.new("unsigned char[?]", INFO_BYTES)
+local info_numbers = ffi.cast("unsigned int *", info)
 local flag = ffi.new("int[1]")
 local address = ffi.new("unsigned char[28]")
 local length = ffi.new("unsigned int[1]")
@@ -53,6 +58,8 @@ local unrepeatable = {}
 -- By endpoint, when its connections were ended.
 local cut = {}
 local next_fd = 0
+-- The longest round trip to an endpoint in the last complete look, and in the one under way.
+local longest_us, longest_so_far_us = 0, 0
 
 -- Both forms of a socket address have the port in their third and fourth byte.
 local function port_of(read, fd)
@@ -75,7 +82,7 @@ end
 
 -- Nothing for a closed file descriptor; false for one that is no open TCP connection.
 local function retransmissions_of(fd)
-    length[0] = 8
+    length[0] = INFO_BYTES
     if ffi.C.getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, length) ~= 0 then
         if ffi.errno() == EBADF then
             return nil
@@ -120,12 +127,21 @@ local function look()
         else
             gap = 0
         end
-        if retransmissions and retransmissions >= RETRANSMISSIONS and not is_client(next_fd) then
-            end_silent(next_fd)
+        if retransmissions then
+            local round_trip_us = info_numbers[ROUND_TRIP]
+            local is_longest = round_trip_us > longest_so_far_us
+            local is_silent = retransmissions >= RETRANSMISSIONS
+            if (is_longest or is_silent) and not is_client(next_fd) then
+                longest_so_far_us = math.max(longest_so_far_us, round_trip_us)
+                if is_silent then
+                    end_silent(next_fd)
+                end
+            end
         end
         next_fd = next_fd + 1
         if gap == WIDEST_GAP then
             next_fd = 0
+            longest_us, longest_so_far_us = longest_so_far_us, 0
             return
         end
     end
@@ -175,6 +191,15 @@ function _M.finish(endpoint)
     if waiting.count == 0 then
         unrepeatable[endpoint] = nil
     end
+end
+
+-- How long to wait for a connection where the open ones show how long the ways are: several times as
+-- long as the longest of them, and long enough for a busy machine. Otherwise `most_ms`.
+function _M.connect_ms(most_ms)
+    if longest_us == 0 then
+        return most_ms
+    end
+    return math.min(most_ms, USUAL_CONNECT_MS + 4 * longest_us / 1000)
 end
 
 -- Whether connections to the endpoint were just ended: a request that failed there failed by silence.

@@ -298,6 +298,11 @@ end
 function _M.learn_host(name)
     decode_host(name)
     decode_host(route.wildcard_of(name) or "*")
+    local deep, rest = route.deep_wildcard_of(name)
+    while deep do
+        decode_host(deep)
+        deep, rest = route.deep_wildcard_of(rest)
+    end
     decode_host("*")
 end
 

@@ -53,11 +53,16 @@ export const maxUnlistedClaims = 20_000;
 
 const known = new WeakMap<Ingress, IngressClaims>();
 
-export function claimsOf(ingress: Ingress): IngressClaims {
-  return known.get(ingress) ?? atOnce(claimsInSteps(ingress));
+/** An Ingress, or the claims of an object of another front end. */
+export type Claimant = Ingress | IngressClaims;
+
+export function claimsOf(claimant: Claimant): IngressClaims {
+  if ("claims" in claimant) return claimant;
+  return known.get(claimant) ?? atOnce(claimsInSteps(claimant));
 }
 
-export function* claimsInSteps(ingress: Ingress): Steps<IngressClaims> {
+export function* claimsInSteps(ingress: Claimant): Steps<IngressClaims> {
+  if ("claims" in ingress) return ingress;
   const found = known.get(ingress) ?? (yield* readClaims(ingress));
   known.set(ingress, found);
   return found;

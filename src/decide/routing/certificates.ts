@@ -7,15 +7,18 @@
 import { assertCostly } from "../../environment/assert.ts";
 import type { WallMs } from "../../environment/clock.ts";
 import { atOnce, type Steps } from "../../environment/steps.ts";
-import type { Ingress } from "../../kube/kinds/ingress.ts";
 import { objectKey } from "../../kube/kinds/kind.ts";
 import type { KnownSecret, SecretReference, WantedSecrets } from "../../sources/secret-source.ts";
 import type { Certificate } from "../decision.ts";
-import { type CertificateClaim, claimsInSteps, claimsOf } from "./certificate-claims.ts";
+import {
+  type CertificateClaim,
+  type Claimant,
+  claimsInSteps,
+  claimsOf,
+} from "./certificate-claims.ts";
 import { type CheckedSecret, checkedSecret, isSameCheck } from "./checked-secret.ts";
 import { anyHost, wildcardOver } from "./host-name.ts";
 import { type NameCertificate, nameCertificate } from "./name-certificate.ts";
-import type { IngressChanges } from "./our-ingresses.ts";
 import { compareAge } from "./precedence.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { claimOfSetting, type SecretClaim, wantedBy } from "./wanted-secrets.ts";
@@ -38,6 +41,12 @@ export interface CertificateChanges {
   readonly serverNames: ReadonlySet<string>;
   /** Other secrets are referred to than before. */
   readonly secrets: boolean;
+}
+
+/** A new version joins, and the one before leaves. */
+export interface ClaimantChanges {
+  readonly joined: readonly Claimant[];
+  readonly left: readonly Claimant[];
 }
 
 export interface KnownSecrets {
@@ -75,7 +84,7 @@ interface NamedSecret {
 
 /** Every secret that is referred to. */
 export function wantedSecrets(
-  ingresses: readonly Ingress[],
+  ingresses: readonly Claimant[],
   defaultCertificate?: SecretReference,
 ): WantedSecrets {
   const ofIngresses = ingresses.flatMap((ingress) => {
@@ -97,7 +106,7 @@ export class Certificates {
   readonly #certificates = new Map<string, Certificate>();
   readonly #serverNames = new Map<string, string>();
   /** Problems of Ingresses that do not depend on secrets, and problems of names. */
-  readonly #ingressProblems = new Map<Ingress, readonly RoutingProblem[]>();
+  readonly #ingressProblems = new Map<Claimant, readonly RoutingProblem[]>();
   readonly #nameProblems = new Map<string, readonly RoutingProblem[]>();
   /** Of both. */
   #problems: readonly RoutingProblem[] = [];
@@ -140,7 +149,7 @@ export class Certificates {
 
   /** Decides again for the names of these changes, and of new secrets. */
   change(
-    { joined, left }: IngressChanges,
+    { joined, left }: ClaimantChanges,
     known: KnownSecrets,
     owners: HostOwners = noOwners,
   ): CertificateChanges {
@@ -149,7 +158,7 @@ export class Certificates {
 
   /** The same in steps. Before the last one the maps of the table are half of the old and the new. */
   *changing(
-    { joined, left }: IngressChanges,
+    { joined, left }: ClaimantChanges,
     known: KnownSecrets,
     owners: HostOwners,
   ): Steps<CertificateChanges> {
@@ -170,7 +179,7 @@ export class Certificates {
     return this.#defaultKey === undefined ? undefined : this.#secrets.get(this.#defaultKey);
   }
 
-  *#enter(ingress: Ingress, touched: Set<string>): Steps<void> {
+  *#enter(ingress: Claimant, touched: Set<string>): Steps<void> {
     const { origin, names, claims, aliases, problems } = yield* claimsInSteps(ingress);
     if (problems.length > 0) this.#ingressProblems.set(ingress, problems);
     for (const name of names) {
@@ -186,7 +195,7 @@ export class Certificates {
     }
   }
 
-  *#leave(ingress: Ingress, touched: Set<string>): Steps<void> {
+  *#leave(ingress: Claimant, touched: Set<string>): Steps<void> {
     const { origin, names, claims, aliases } = claimsOf(ingress);
     this.#ingressProblems.delete(ingress);
     for (const name of names) {
@@ -203,7 +212,7 @@ export class Certificates {
   }
 
   /** Forgets those of its secrets that no Ingress names now. */
-  *#forgetSecrets(ingress: Ingress): Steps<void> {
+  *#forgetSecrets(ingress: Claimant): Steps<void> {
     const { claims, aliases } = claimsOf(ingress);
     for (const { key } of [...claims, ...aliases]) {
       const isNamed = key === this.#defaultKey || (this.#secrets.get(key)?.claims.size ?? 0) > 0;
@@ -345,13 +354,17 @@ export class Certificates {
     const keys = [wildcardOver(name) ?? "", anyHost].flatMap(
       (one) => this.#serverNames.get(one) ?? [],
     );
-    const isOurs = (key: string) =>
-      key === this.#defaultKey || this.#secrets.get(key)?.reference.namespace === namespace;
+    const isOurs = (key: string) => {
+      const named = this.#secrets.get(key);
+      if (key === this.#defaultKey || named?.reference.namespace === namespace) return true;
+      // A Gateway may have been allowed to show that of another namespace.
+      return [...(named?.claims ?? none)].some(({ origin }) => origin.namespace === namespace);
+    };
     const allowed = keys.find(isOurs) ?? noCertificate;
     return keys.length === 0 || keys[0] === allowed ? undefined : allowed;
   }
 
-  #assertInStep(joined: readonly Ingress[], owners: HostOwners): void {
+  #assertInStep(joined: readonly Claimant[], owners: HostOwners): void {
     const size = this.#names.size + this.#owned.size;
     const areClaimed = () =>
       joined.every((ingress) => {

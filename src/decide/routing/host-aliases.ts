@@ -36,8 +36,8 @@ const maxSharedInAll = 5_000;
 const maxGivenRules = 5_000;
 
 export interface AliasRoutesOptions {
-  /** By Ingress, the routes of a host. */
-  readonly routesOf: (host: string) => Iterable<readonly [Ingress, readonly Route[]]>;
+  /** By the object that asks for them, an Ingress or another, the routes of a host. */
+  readonly routesOf: (host: string) => Iterable<readonly [object, readonly Route[]]>;
   /** Several namespaces may have routes of one host. */
   readonly shareHosts: boolean;
 }
@@ -165,7 +165,7 @@ export class HostAliases {
    * The routes of this name that count. If many Ingresses give the same many names, each name has
    * rules of the oldest only, by namespace: a change of one Ingress computes all its names again.
    */
-  counting(name: string, ofName: ReadonlyMap<Ingress, readonly Route[]>): AliasRoutes {
+  counting(name: string, ofName: ReadonlyMap<object, readonly Route[]>): AliasRoutes {
     const groups = new Map<string, Ingress[]>();
     for (const giver of this.#given.get(name)?.keys() ?? none) {
       const { namespace } = giver.metadata;
@@ -174,7 +174,7 @@ export class HostAliases {
       else group.push(giver);
     }
     const problems: RoutingProblem[] = [];
-    const left = new Set<Ingress>();
+    const left = new Set<object>();
     for (const givers of groups.values()) {
       for (const giver of this.#beyond(givers, ofName)) {
         left.add(giver);
@@ -195,7 +195,7 @@ export class HostAliases {
   /** The newest of these that give a name, as far as there is no room for them. */
   #beyond(
     givers: readonly Ingress[],
-    ofName: ReadonlyMap<Ingress, readonly Route[]>,
+    ofName: ReadonlyMap<object, readonly Route[]>,
   ): readonly Ingress[] {
     const names = givers.reduce(
       (most, giver) => Math.max(most, this.#nameCounts.get(giver) ?? 1),
@@ -248,8 +248,12 @@ function* ofOthers(
 ): Iterable<Route> {
   const { namespace } = giver.metadata;
   for (const [other, routes] of routesOf(host)) {
-    if (other === giver || !(shareHosts || other.metadata.namespace === namespace)) continue;
-    for (const route of routes) if (route.standing === "rule") yield route;
+    if (other === giver) continue;
+    for (const route of routes) {
+      // Routes of Gateways have the hosts that they name, and no others.
+      const isIngress = route.gateway === undefined && route.standing === "rule";
+      if (isIngress && (shareHosts || route.origin.namespace === namespace)) yield route;
+    }
   }
 }
 

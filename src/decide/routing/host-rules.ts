@@ -14,6 +14,7 @@ import {
   claimOf,
   describeMatch,
   describeOrigin,
+  holderOf,
   type ProblemReason,
   type Route,
   type RouteOrigin,
@@ -61,7 +62,8 @@ export function* hostRules(routes: readonly Route[], options: HostRulesOptions):
   const free = options.shareHosts ? mains : withoutRivals(mains, rivals, problems);
   yield;
   const named = withoutYieldingAliases(free, problems);
-  const own = options.shareHosts ? named : ofOneNamespace(named, problems);
+  const ofNamespace = options.shareHosts ? named : ofOneNamespace(named, problems);
+  const own = ofOneFrontEnd(ofNamespace, problems);
   yield;
   const claims = yield* claimsOf(own, problems);
   const canaries = canariesOf(
@@ -71,9 +73,13 @@ export function* hostRules(routes: readonly Route[], options: HostRulesOptions):
   );
   const backends = new Map<string, Backend>();
   const rules: PathRule[] = [];
-  for (const [claim, route] of claims) {
+  // A route that stands in for rules comes after those of the same path.
+  const isDefault = ([, { standing }]: [string, Route]) => standing === "default";
+  const inOrder = [...claims].sort((a, b) => Number(isDefault(a)) - Number(isDefault(b)));
+  for (const [claim, route] of inOrder) {
     const found = canaries.get(claim);
-    for (const backend of [route.backend, found?.backend, route.guard]) {
+    const others = route.shares?.map((share) => share.backend) ?? [];
+    for (const backend of [route.backend, found?.backend, route.guard, ...others]) {
       if (backend !== undefined) backends.set(backendKey(backend), backend);
     }
     rules.push(ruleOf(route, found));
@@ -104,11 +110,13 @@ function originsOf(routes: readonly Route[]): ReadonlyMap<string, ReadonlySet<Ro
 }
 
 /** A redirect has a backend because every rule needs one; no request comes to it. */
-function answering({ backend, guard, policy }: Route): readonly Backend[] {
+function answering({ backend, guard, policy, shares }: Route): readonly Backend[] {
   const { closed, redirect, hostRedirect } = policy ?? {};
   const guards = guard === undefined || closed !== undefined ? [] : [guard];
   const isAnsweredHere = (closed ?? redirect ?? hostRedirect) !== undefined;
-  return isAnsweredHere ? guards : [...guards, backend];
+  if (isAnsweredHere) return guards;
+  const all = [...guards, backend, ...(shares ?? []).map((share) => share.backend)];
+  return all.filter((one) => one !== undefined);
 }
 
 /** The certificate and the cookies of a wildcard are good for every host under it. */
@@ -119,10 +127,11 @@ function withoutRivals(
 ): readonly Route[] {
   const winnerOver = (route: Route) => rivals.find((rival) => yieldsTo(route, rival));
   const what = (route: Route): string => {
-    const { host, origin } = winnerOver(route) ?? route;
+    const winner = winnerOver(route) ?? route;
+    const { host, origin } = winner;
     const relation = host.startsWith("*.") ? "is under" : "covers";
     return (
-      `${askedName(route)} ${relation} ${host}, which belongs to namespace ${origin.namespace} ` +
+      `${askedName(route)} ${relation} ${host}, which belongs to namespace ${holderOf(winner)} ` +
       `(${describeOrigin(origin)} takes precedence), so its rules are ignored`
     );
   };
@@ -130,8 +139,9 @@ function withoutRivals(
 }
 
 /** As between routes of one host: those who stay go first, then hosts, then the older object. */
-function yieldsTo({ origin, standing }: Route, rival: Route): boolean {
-  if (origin.namespace === rival.origin.namespace) return false;
+function yieldsTo(route: Route, rival: Route): boolean {
+  const { origin, standing } = route;
+  if (holderOf(route) === holderOf(rival)) return false;
   if (origin.isLeaving !== rival.origin.isLeaving) return origin.isLeaving === true;
   const isAlias = standing === "alias";
   if (isAlias !== (rival.standing === "alias")) return isAlias;
@@ -146,7 +156,7 @@ export function strongestRivals(routes: Iterable<Route>): readonly Route[] {
     other === undefined || compareAge(one.origin, other.origin) < 0;
   for (const route of routes) {
     if (route.canary !== undefined) continue;
-    if (route.origin.namespace === oldest?.origin.namespace) {
+    if (oldest !== undefined && holderOf(route) === holderOf(oldest)) {
       if (isOlder(route, oldest)) oldest = route;
     } else if (isOlder(route, oldest)) {
       next = oldest;
@@ -182,11 +192,28 @@ function withoutYieldingAliases(
 function ofOneNamespace(ordered: readonly Route[], problems: RoutingProblem[]): readonly Route[] {
   const [oldest] = ordered;
   if (oldest === undefined || oldest.host === anyHost) return ordered;
-  const { namespace } = oldest.origin;
+  const namespace = holderOf(oldest);
   const what =
     `host ${oldest.host} belongs to namespace ${namespace} ` +
     `(${describeOrigin(oldest.origin)} takes precedence), so its rules are ignored`;
-  const isOwn = ({ origin }: Route): boolean => origin.namespace === namespace;
+  const isOwn = (route: Route): boolean => holderOf(route) === namespace;
+  return withoutOthers(ordered, isOwn, () => what, problems);
+}
+
+/**
+ * A host is either Ingresses' or Gateways': their rules for what goes first differ. The older object
+ * decides, whichever namespace the others are of. What a setting leads elsewhere yields to both.
+ */
+function ofOneFrontEnd(ordered: readonly Route[], problems: RoutingProblem[]): readonly Route[] {
+  const [oldest] = ordered;
+  if (oldest === undefined) return ordered;
+  const isGateways = oldest.gateway !== undefined;
+  const served = isGateways ? "Gateways" : "Ingresses";
+  const what =
+    `host ${oldest.host} is served by ${served} ` +
+    `(${describeOrigin(oldest.origin)} takes precedence), so its rules are ignored`;
+  const isOwn = ({ gateway, origin }: Route): boolean =>
+    origin.kind === "setting" || (gateway !== undefined) === isGateways;
   return withoutOthers(ordered, isOwn, () => what, problems);
 }
 
@@ -218,7 +245,8 @@ function* claimsOf(
     const claim = claimOf(route.match);
     const holder = claims.get(claim);
     if (holder !== undefined && !goesBefore(route, holder)) {
-      const isReported = route.standing !== "default";
+      // Of routes of Gateways the specification says which one counts, and no status reports it.
+      const isReported = route.standing !== "default" && route.gateway === undefined;
       if (isReported) report(problems, route, "PathTaken", conflict(route, holder));
       continue;
     }
@@ -281,9 +309,19 @@ class HostRoom {
   }
 }
 
-function useOf({ match, backend }: Route): HostUse {
-  const bytes = ruleBytes + Buffer.byteLength(match.path) + backendKey(backend).length;
-  return { rules: 1, regexes: match.type === "Regex" ? 1 : 0, bytes };
+function useOf({ match, backend, shares = [] }: Route): HostUse {
+  const { path, type, when } = match;
+  const ofWhen = when === undefined ? 0 : Buffer.byteLength(JSON.stringify(when));
+  const ofBackends = [backend, ...shares.map((share) => share.backend)].map(keyLength);
+  const bytes = ofBackends.reduce((sum, one) => sum + one, ruleBytes + ofWhen);
+  const fields = [...(when?.headers ?? []), ...(when?.query ?? [])];
+  const patterns = fields.filter(({ pattern }) => pattern !== undefined).length;
+  const regexes = (type === "Regex" ? 1 : 0) + patterns;
+  return { rules: 1, regexes, bytes: bytes + Buffer.byteLength(path) };
+}
+
+function keyLength(backend: Backend | undefined): number {
+  return backend === undefined ? 0 : backendKey(backend).length;
 }
 
 function sumOf(a: HostUse, b: HostUse): HostUse {
@@ -332,16 +370,27 @@ function canaryProblem(route: Route, holder: Route | undefined): string {
   return `${where}: ${what}, so it is ignored`;
 }
 
-function ruleOf({ match, backend, policy, origin }: Route, found: Route | undefined): PathRule {
+function ruleOf(route: Route, found: Route | undefined): PathRule {
+  const { match, backend, policy, origin, shares = [] } = route;
+  const ofShares = shares.map(({ backend: one, ...share }) => ({ service: keyOf(one), ...share }));
   const canaries: readonly Canary[] =
-    found?.canary === undefined ? [] : [{ service: backendKey(found.backend), ...found.canary }];
+    found?.canary === undefined
+      ? ofShares
+      : [{ service: keyOf(found.backend), ...found.canary }, ...ofShares];
   const whole = canaries.length === 0 ? policy : { ...policy, canaries };
+  const holder = holderOf(route);
   return {
     ...match,
-    service: backendKey(backend),
+    service: keyOf(backend),
     ...(whole === undefined ? {} : { policy: whole }),
+    ...(route.gateway === undefined || holder === backend?.namespace ? {} : { holder }),
     ...(origin.kind === "setting" ? { isForAll: true as const } : {}),
   };
+}
+
+/** Empty where it leads nowhere. */
+function keyOf(backend: Backend | undefined): string {
+  return backend === undefined ? "" : backendKey(backend);
 }
 
 /** An Ingress whose route only shares another's alias did not ask for it, and gets no problem. */

@@ -1,5 +1,6 @@
 // Precedence: of routes that claim the same, and of rules that match the same request.
 import { compareText } from "../compare-text.ts";
+import { compareConditions } from "../route-conditions.ts";
 import type { RouteMatch, RouteOrigin } from "./route.ts";
 
 /** Objects that stay come first, then the older ones, then by namespace and name. */
@@ -9,8 +10,10 @@ export function compareAge(a: RouteOrigin, b: RouteOrigin): number {
   return compareText(a.namespace, b.namespace) || compareText(a.name, b.name);
 }
 
-/** Of prefixes and expressions the longer text first, a prefix before an expression. */
+/** Of prefixes and expressions the longer text first, a prefix before an expression; then conditions. */
 export function compareSpecificity(a: RouteMatch, b: RouteMatch): number {
   if (a.path.length !== b.path.length) return b.path.length - a.path.length;
-  return compareText(a.type, b.type) || compareText(a.path, b.path);
+  return (
+    compareText(a.type, b.type) || compareText(a.path, b.path) || compareConditions(a.when, b.when)
+  );
 }

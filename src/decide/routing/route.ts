@@ -2,13 +2,14 @@
 // and a path lead to a service, under a policy. It says nothing of where the route was written but
 // whose it is; annotations are known to the folder `ingress/` alone.
 import type { PathRule } from "../decision.ts";
+import type { RouteConditions } from "../route-conditions.ts";
 import type { Canary, RoutePolicy } from "../route-policy.ts";
 import { plain } from "./shown-text.ts";
 
 /** The object that a route comes from: it gets the problems, and its age decides conflicts. */
 export interface RouteOrigin {
   /** An object; or a setting of Lockstep, whose name is that of its flag. */
-  readonly kind: "Ingress" | "IngressClass" | "setting";
+  readonly kind: "Ingress" | "IngressClass" | "GatewayClass" | "Gateway" | "HTTPRoute" | "setting";
   /** Empty for an object of no namespace. */
   readonly namespace: string;
   readonly name: string;
@@ -29,7 +30,9 @@ export interface Backend {
   readonly port: number | string;
 }
 
-export type RouteMatch = Pick<PathRule, "path" | "type">;
+export interface RouteMatch extends Pick<PathRule, "path" | "type"> {
+  readonly when?: RouteConditions;
+}
 
 /** When requests go to a canary; its service is the route's backend. */
 export type CanaryTerms = Omit<Canary, "service">;
@@ -46,7 +49,10 @@ export interface Route {
   /** A lower case name, `*.name`, or `*` for any other host. */
   readonly host: string;
   readonly match: RouteMatch;
-  readonly backend: Backend;
+  /** Undefined where it leads nowhere: its policy answers, or it is invalid (500). */
+  readonly backend: Backend | undefined;
+  /** Others that get a share of the requests, of what those before them leave. */
+  readonly shares?: readonly BackendShare[];
   readonly standing: RouteStanding;
   readonly policy: RoutePolicy | undefined;
   /** Then it is no route of its own: it takes a share of the route with the same host and match. */
@@ -56,6 +62,18 @@ export interface Route {
   readonly guard?: Backend | undefined;
   /** Its host is a name that another Ingress gave: its own author gets no problems for it. */
   readonly isShared?: true;
+  /**
+   * The Gateway by which it has the host: the host is its namespace's, and routes of other namespaces are
+   * there because it lets them. Absent of an Ingress, whose own namespace has the host.
+   */
+  readonly gateway?: RouteOrigin;
+}
+
+export interface BackendShare {
+  /** Undefined for a part that is invalid. */
+  readonly backend: Backend | undefined;
+  readonly weight: number;
+  readonly weightTotal: number;
 }
 
 /** Why an object does not do what it asks for, in one word for machines. */
@@ -91,8 +109,13 @@ export function backendKey({ namespace, name, port }: Backend): string {
 export const ruleBytes = 128;
 
 /** The claim that only one route of a host can have. */
-export function claimOf({ path, type }: RouteMatch): string {
-  return `${type} ${path}`;
+export function claimOf({ path, type, when }: RouteMatch): string {
+  return when === undefined ? `${type} ${path}` : `${type} ${path} ${JSON.stringify(when)}`;
+}
+
+/** The namespace that has the host by it. */
+export function holderOf({ origin, gateway }: Route): string {
+  return (gateway ?? origin).namespace;
 }
 
 export function describeMatch({ path, type }: RouteMatch): string {

@@ -1,5 +1,5 @@
-// Turns Ingresses into the table of routes. The table depends only on the Ingresses, the classes
-// and the options. Earlier results are kept, so a change of one Ingress among ten thousand costs
+// Turns Ingresses, and routes of other front ends, into the table of routes. The table depends only on
+// these, the classes and the options. Earlier results are kept, so a change of one Ingress among ten thousand costs
 // the rules of its own hosts. Invariant: `#byHost` holds the routes of exactly the Ingresses in
 // `#translated`, and `#rules` is the result of `hostRules` for them, with unchanged lists for
 // unchanged hosts. The table is made from the rules.
@@ -57,6 +57,13 @@ export interface RoutingOptions extends ClassChoice {
   readonly sslRedirect?: boolean;
 }
 
+/** Everything that is asked for: Ingresses, and the routes of each object of another front end. */
+export interface AskedRoutes extends Asked {
+  readonly others?: readonly IngressRoutes[];
+}
+
+type Asker = Ingress | IngressRoutes;
+
 /** The changes of the last decision. */
 export interface RouteChanges {
   /** Of our classes. */
@@ -78,8 +85,9 @@ export class Routing {
   readonly #options: RoutingOptions;
   readonly #fallback: readonly Route[];
   readonly #ours: OurIngresses;
-  readonly #translated = new Map<Ingress, IngressRoutes>();
-  readonly #byHost = new Map<string, Map<Ingress, Route[]>>();
+  /** By Ingress; the routes of another front end's object stand for that object. */
+  readonly #translated = new Map<Asker, IngressRoutes>();
+  readonly #byHost = new Map<string, Map<Asker, Route[]>>();
   /** By wildcard, the hosts of `#byHost` under it. */
   readonly #under = new Map<string, Set<string>>();
   readonly #aliases = new HostAliases();
@@ -89,11 +97,13 @@ export class Routing {
   readonly #sameAs = new Map<string, string>();
   readonly #backends = new CountedBackends();
   /** Only those that have problems. */
-  readonly #badIngresses = new Set<Ingress>();
+  readonly #badIngresses = new Set<Asker>();
   readonly #badHosts = new Set<string>();
   /** The hosts that `auth-url` names; a route must lead from each, of a namespace that may be asked. */
   readonly #authHosts = new Map<Ingress, AuthHost>();
   #changes = noChanges;
+  /** The routes of other front ends. */
+  #others: ReadonlySet<IngressRoutes> = new Set();
 
   constructor(options: RoutingOptions) {
     this.#options = options;
@@ -103,12 +113,12 @@ export class Routing {
   }
 
   /** The table of what is asked now; the rules of hosts that did not change are the same list. */
-  decide(asked: Asked): RouteTable {
+  decide(asked: AskedRoutes): RouteTable {
     return atOnce(this.deciding(asked));
   }
 
   /** The same in steps. Before the last one the maps of the table are half of the old and the new. */
-  *deciding(asked: Asked): Steps<RouteTable> {
+  *deciding(asked: AskedRoutes): Steps<RouteTable> {
     const { sslRedirect = true, authNamespaces } = this.#options;
     const ingresses = this.#ours.replace(asked);
     const isWithoutFallback = this.#fallback.length > 0 && !this.#rules.has(anyHost);
@@ -118,6 +128,7 @@ export class Routing {
       yield* this.#enter(ingress, translated, touched);
     }
     for (const ingress of ingresses.left) yield* this.#leave(ingress, touched);
+    yield* this.#replaceOthers(asked.others ?? [], touched);
     // The other names of hosts, not the names of those names.
     const named = new Set(touched);
     for (const host of named) {
@@ -166,7 +177,8 @@ export class Routing {
   ownerOf(host: string): RouteOrigin | undefined {
     if (host === anyHost || this.#options.shareHosts === true) return undefined;
     const holderOf = (name: string) => this.#rules.get(name)?.holder;
-    return (holderOf(host) ?? holderOf(wildcardOver(host) ?? ""))?.origin;
+    const holder = holderOf(host) ?? holderOf(wildcardOver(host) ?? "");
+    return holder?.gateway ?? holder?.origin;
   }
 
   /** The owner of a rule of the table. */
@@ -194,39 +206,48 @@ export class Routing {
     }
   }
 
-  *#enter(ingress: Ingress, translated: IngressRoutes, touched: Set<string>): Steps<void> {
-    this.#translated.set(ingress, translated);
-    if (translated.problems.length > 0) this.#badIngresses.add(ingress);
-    if (translated.authHost !== undefined) {
-      this.#authHosts.set(ingress, translated.authHost);
+  /** Those that are the same objects as before have nothing new to say. */
+  *#replaceOthers(others: readonly IngressRoutes[], touched: Set<string>): Steps<void> {
+    const now = new Set(others);
+    const before = this.#others;
+    this.#others = now;
+    for (const one of now) if (!before.has(one)) yield* this.#enter(one, one, touched);
+    for (const one of before) if (!now.has(one)) yield* this.#leave(one, touched);
+  }
+
+  *#enter(asker: Asker, translated: IngressRoutes, touched: Set<string>): Steps<void> {
+    this.#translated.set(asker, translated);
+    if (translated.problems.length > 0) this.#badIngresses.add(asker);
+    if (translated.authHost !== undefined && "metadata" in asker) {
+      this.#authHosts.set(asker, translated.authHost);
     }
     for (const route of translated.routes) {
-      const ofHost = this.#byHost.get(route.host) ?? new Map<Ingress, Route[]>();
-      const own = ofHost.get(ingress) ?? [];
+      const ofHost = this.#byHost.get(route.host) ?? new Map<Asker, Route[]>();
+      const own = ofHost.get(asker) ?? [];
       own.push(route);
-      ofHost.set(ingress, own);
+      ofHost.set(asker, own);
       this.#byHost.set(route.host, ofHost);
       const above = wildcardOver(route.host);
       if (above) this.#under.set(above, (this.#under.get(above) ?? new Set()).add(route.host));
       touched.add(route.host);
       yield;
     }
-    yield* this.#aliases.enter(ingress, translated.aliases, touched);
+    if ("metadata" in asker) yield* this.#aliases.enter(asker, translated.aliases, touched);
   }
 
-  *#leave(ingress: Ingress, touched: Set<string>): Steps<void> {
-    const { routes = [], aliases = [] } = this.#translated.get(ingress) ?? {};
-    yield* this.#aliases.leave(ingress, aliases, touched);
+  *#leave(asker: Asker, touched: Set<string>): Steps<void> {
+    const { routes = [], aliases = [] } = this.#translated.get(asker) ?? {};
+    if ("metadata" in asker) yield* this.#aliases.leave(asker, aliases, touched);
     for (const { host } of routes) {
       const ofHost = this.#byHost.get(host);
-      ofHost?.delete(ingress);
+      ofHost?.delete(asker);
       if (ofHost?.size === 0) this.#forgetHost(host);
       touched.add(host);
       yield;
     }
-    this.#translated.delete(ingress);
-    this.#badIngresses.delete(ingress);
-    this.#authHosts.delete(ingress);
+    this.#translated.delete(asker);
+    this.#badIngresses.delete(asker);
+    if ("metadata" in asker) this.#authHosts.delete(asker);
   }
 
   #forgetHost(host: string): void {
@@ -390,7 +411,11 @@ const noChanges: RouteChanges = {
 const noRules: Pick<HostRules, "claims"> = { claims: new Map() };
 
 function isSameHolder(one: Route | undefined, other: Route | undefined): boolean {
-  return one?.standing === other?.standing && isDeepStrictEqual(one?.origin, other?.origin);
+  return (
+    one?.standing === other?.standing &&
+    isDeepStrictEqual(one?.origin, other?.origin) &&
+    isDeepStrictEqual(one?.gateway, other?.gateway)
+  );
 }
 
 function ownerOf(claims: Iterable<Route>): HostOwner | undefined {

@@ -107,9 +107,14 @@ export function isCopy({ metadata }: Projected): boolean {
   return writers.some((one) => one === syncOwner || one?.endsWith(`.${syncOwner}`) === true);
 }
 
-/** The cluster whose endpoints an owned slice holds. */
-export function sourceClusterOf(slice: EndpointSlice): string | undefined {
-  return slice.metadata.labels[sourceClusterLabel];
+/** Of the copy of an Ingress or Secret. */
+export function ownedRuleLabels(names: CopyNames, cluster: string): StringMap {
+  return { ...ownedLabels(names), [sourceClusterLabel]: cluster };
+}
+
+/** The cluster that an owned slice, Ingress or Secret came from. */
+export function sourceClusterOf({ metadata }: Projected): string | undefined {
+  return metadata.labels[sourceClusterLabel];
 }
 
 /**

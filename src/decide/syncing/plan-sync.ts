@@ -2,6 +2,7 @@
 // Correct objects and objects of other owners are not written, and nothing is removed for a cluster
 // that is not known yet.
 import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
+import type { Endpoints } from "../../kube/kinds/endpoints.ts";
 import type { Namespace } from "../../kube/kinds/namespace.ts";
 import type { Service } from "../../kube/kinds/service.ts";
 import type { ServiceImport } from "../../kube/kinds/service-import.ts";
@@ -13,6 +14,7 @@ import {
   sourceClusterOf,
 } from "./copy-names.ts";
 import { byPrecedence, type MergedExports, mergeExports } from "./merge-exports.ts";
+import { type CopyForm, planEndpoints, slicesOfEndpoints, sourcesOf } from "./plan-endpoints.ts";
 import {
   exportersOf,
   type ImportForm,
@@ -43,6 +45,9 @@ export interface TargetState {
   readonly namespace: Namespace | undefined;
   readonly service: Service | undefined;
   readonly slices: readonly EndpointSlice[];
+  /** Undefined also where Endpoints are not written. */
+  readonly endpoints: Endpoints | undefined;
+  readonly form: CopyForm;
   /** Whether the namespace holds a slice of that name. */
   readonly isTaken: (sliceName: string) => boolean;
   readonly serviceImport?: ServiceImport;
@@ -64,7 +69,9 @@ const nothing: SyncPlan = { writes: [], blocked: undefined };
 export function planSync(input: SyncInput): SyncPlan {
   const { namespace, name, offers, target, policy } = input;
   const { names, imports = "none" } = policy;
-  const owned = target.slices.filter((slice) => isOwnedSlice(names, slice)).sort(byName);
+  const ownSlices = target.slices.filter((slice) => isOwnedSlice(names, slice)).sort(byName);
+  const ownEndpoints = ownEndpointsOf(names, target);
+  const owned = target.form === "endpoints" ? heldSlices(names, name, target) : ownSlices;
   const isOffered = offers.some(({ service }) => service !== undefined);
   if (!isOffered && !holdsOwn(names, target)) return nothing;
   const merged = imports === "none" ? undefined : mergeExports(exportedOf(offers));
@@ -74,7 +81,11 @@ export function planSync(input: SyncInput): SyncPlan {
   const known = offers.filter((offer) => offer.isKnown);
   const { forgottenClusters = new Set() } = policy;
   const isForgotten = (slice: EndpointSlice) => forgottenClusters.has(sourceClusterOf(slice) ?? "");
-  const forgotten = owned
+  const outdated = target.form === "endpoints" ? ownSlices : [];
+  const unneeded = outdated.map((slice) =>
+    deletion("EndpointSlice", slice.metadata, "the Endpoints have its endpoints"),
+  );
+  const forgotten = (target.form === "endpoints" ? [] : owned)
     .filter(isForgotten)
     .map((slice) =>
       deletion(
@@ -128,7 +139,18 @@ export function planSync(input: SyncInput): SyncPlan {
     imports === "derived" && ownImport !== undefined && target.importSupport !== undefined
       ? { owner: importReference(ownImport, target.importSupport) }
       : {};
-  const slices = known.flatMap((offer) =>
+  const endpoints =
+    target.form === "slices"
+      ? []
+      : planEndpoints({
+          namespace,
+          name: derivedName,
+          names,
+          offers,
+          endpoints: ownEndpoints,
+          forgottenClusters,
+        });
+  const slices = (target.form === "endpoints" ? [] : known).flatMap((offer) =>
     planSlices({
       namespace,
       name,
@@ -141,7 +163,14 @@ export function planSync(input: SyncInput): SyncPlan {
       ...owner,
     }).filter(({ type }) => type !== "create" || !awaitsImport || merged === undefined),
   );
-  const writes = [...planNamespace(input), ...service, ...slices, ...forgotten];
+  const writes = [
+    ...planNamespace(input),
+    ...service,
+    ...slices,
+    ...endpoints,
+    ...forgotten,
+    ...unneeded,
+  ];
   return {
     // Endpoints never wait for an import.
     writes: [...inOrder(writes), ...imported],
@@ -151,15 +180,29 @@ export function planSync(input: SyncInput): SyncPlan {
 }
 
 /** Whether the access cluster holds anything of the service that Lockstep made. */
-export function holdsOwn(
-  names: CopyNames,
-  { service, slices, serviceImport }: TargetState,
-): boolean {
+export function holdsOwn(names: CopyNames, target: TargetState): boolean {
+  const { service, slices, serviceImport } = target;
   return (
     (service !== undefined && isOwned(names, service)) ||
     slices.some((slice) => isOwnedSlice(names, slice)) ||
+    ownEndpointsOf(names, target) !== undefined ||
     isOwnedImport(names, serviceImport)
   );
+}
+
+/** The copied endpoints of the service: its slices, or those that its Endpoints stand for. */
+export function heldSlices(
+  names: CopyNames,
+  name: string,
+  target: TargetState,
+): readonly EndpointSlice[] {
+  if (target.form !== "endpoints") return target.slices;
+  const own = ownEndpointsOf(names, target);
+  return own === undefined ? [] : slicesOfEndpoints(own, names, name);
+}
+
+function ownEndpointsOf(names: CopyNames, { endpoints }: TargetState): Endpoints | undefined {
+  return endpoints !== undefined && isOwned(names, endpoints) ? endpoints : undefined;
 }
 
 /** Of an imported service the Service has the ports that the import has: those of the oldest export. */
@@ -179,14 +222,26 @@ function inPrecedence(
 }
 
 /** While one is there nothing is written, and nothing taken away either. */
-function obstacle({ namespace, name, target, policy }: SyncInput): string | undefined {
-  const { service } = target;
+function obstacle({ namespace, name, offers, target, policy }: SyncInput): string | undefined {
+  const { service, endpoints } = target;
   const targetName = policy.names.targetName(name);
   if (targetName.length > serviceNameLengthMax) {
     return `the name ${targetName} would be longer than ${serviceNameLengthMax} characters`;
   }
   if (service !== undefined && !isOwned(policy.names, service)) {
     return `Service ${namespace}/${service.metadata.name} exists and was not created by Lockstep`;
+  }
+  if (endpoints !== undefined) {
+    const place = `Endpoints ${namespace}/${endpoints.metadata.name}`;
+    if (!isOwned(policy.names, endpoints)) return `${place} exists and was not created by Lockstep`;
+    const ours = new Set([
+      ...offers.map(({ cluster }) => cluster),
+      ...(policy.forgottenClusters ?? []),
+    ]);
+    const other = [...sourcesOf(endpoints).keys()].find((cluster) => !ours.has(cluster));
+    if (other !== undefined) {
+      return `${place} has endpoints of ${other}, which is in no source; use --forget ${other}`;
+    }
   }
   if (target.namespace === undefined) {
     return policy.createNamespaces

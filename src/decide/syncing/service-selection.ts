@@ -9,6 +9,8 @@ export interface ServiceSelection {
   /** Whether ServiceExports are to be watched; false when absent. */
   readonly needsExports?: boolean;
   isSelected(service: Service, cluster: string, isExported: boolean): boolean;
+  /** Whether all services of the namespace are selected, as far as they do not refuse. */
+  covers?(namespace: string): boolean;
   /**
    * Whether a service is unselected perhaps by mistake, so that its copies stay. The caller has the
    * services looked at again when that ends.
@@ -68,6 +70,11 @@ export class NamespaceSelection implements ServiceSelection {
   isSelected(service: Service, _cluster = "", isExported = false): boolean {
     if (this.needsExports && isExported && isCopyable(service)) return true;
     return this.#isWanted(service, this.namespaces);
+  }
+
+  covers(namespace: string): boolean {
+    const isAll = this.namespaces === "all" || this.namespaces.has(namespace);
+    return isAll && Object.keys(this.#labels).length === 0;
   }
 
   /** Not selected, but it would be if one of the unseen namespaces were meant to be its own. */

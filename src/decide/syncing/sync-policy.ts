@@ -2,6 +2,7 @@
 // the objects that it may create or remove in the target.
 import type { TruthPolicy } from "../truth/truth-policy.ts";
 import { type CopyNames, syncNames } from "./copy-names.ts";
+import type { CopyForm } from "./plan-endpoints.ts";
 import type { ImportForm } from "./plan-import.ts";
 import {
   NamespaceSelection,
@@ -13,6 +14,8 @@ export interface SyncPolicy {
   readonly selection: ServiceSelection;
   readonly names: CopyNames;
   readonly truth: TruthPolicy;
+  /** How endpoints are written; by what the access cluster has when absent. */
+  readonly copyAs?: CopyForm;
   /** Endpoints that flap wait before they join again; false when absent. */
   readonly damping?: boolean;
   /** How exported services are imported; not at all when absent. */

@@ -3,7 +3,14 @@
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { ObjectMeta } from "../../kube/kinds/kind.ts";
 
-export type SyncedKind = "Namespace" | "Service" | "EndpointSlice" | "Endpoints" | "ServiceImport";
+export type SyncedKind =
+  | "Namespace"
+  | "Service"
+  | "EndpointSlice"
+  | "Endpoints"
+  | "ServiceImport"
+  | "Ingress"
+  | "Secret";
 
 export type SyncWrite = Place &
   (
@@ -37,6 +44,15 @@ export function deletion(
   summary: string,
 ): SyncWrite {
   return { type: "delete", kind, namespace, name, uid, resourceVersion, summary };
+}
+
+/** Without the values of a Secret, to be printed. */
+export function shownWrite(write: SyncWrite): SyncWrite {
+  if (write.kind !== "Secret" || write.type === "delete") return write;
+  const hidden = { data: "hidden" };
+  return write.type === "create"
+    ? { ...write, object: { ...write.object, ...hidden } }
+    : { ...write, patch: { ...write.patch, ...hidden } };
 }
 
 /** `update EndpointSlice shop/web-lab-1-0: 1 endpoint of lab-1 leaves` */

@@ -75,20 +75,28 @@ test("roles that allow it by now make it information", () => {
   expect(finding).toMatchObject({ severity: "info", confidence: "likely: one source" });
 });
 
-test.each([
-  [
-    "a role that is not in the evidence",
-    bindingOf("ClusterRoleBinding", "ClusterRole edge-reader"),
-  ],
-  [
-    "a role that allows it in one namespace",
-    `${roleOf("Role", "edge-reader", slices)}\n${bindingOf("RoleBinding", "Role edge-reader")}`,
-  ],
-])("%s says nothing about a list of all namespaces", (_what, roles) => {
-  expect(findingOf(refused("edge:edge", list), roles)).toMatchObject({
+test("a role that is not in the evidence says nothing", () => {
+  const binding = bindingOf("ClusterRoleBinding", "ClusterRole edge-reader");
+  expect(findingOf(refused("edge:edge", list), binding)).toMatchObject({
     severity: "warning",
     confidence: "likely: one source",
   });
+});
+
+test("a role of one namespace allows the request there and no list of all namespaces", () => {
+  const roles = `${roleOf("Role", "edge-reader", slices)}\n${bindingOf("RoleBinding", "Role edge-reader")}`;
+  const everywhere = findingOf(refused("edge:edge", list), roles);
+  expect(everywhere?.confidence).toBe("certain: two sources");
+  expect(everywhere?.fix.change).toMatch(/^kubectl create clusterrole edge-endpointslices /);
+  const there = refused("edge:edge", `${list} in the namespace "edge"`);
+  expect(findingOf(there, roles)?.severity).toBe("info");
+});
+
+test("a request in one namespace needs a role of that namespace only", () => {
+  const lease = 'get resource "leases" in API group "coordination.k8s.io" in the namespace "edge"';
+  expect(findingOf(refused("edge:edge", lease))?.fix.change.split("\n")[0]).toBe(
+    "kubectl -n edge create role edge-leases --verb=get,list,watch,create,update,patch --resource=leases.coordination.k8s.io",
+  );
 });
 
 test("without roles the fix creates one, and the finding says which objects are missing", () => {

@@ -8,6 +8,8 @@ export interface AccessRequest {
   readonly verb: string;
   readonly group: string;
   readonly resource: string;
+  /** Undefined for all namespaces. */
+  readonly namespace: string | undefined;
 }
 
 export interface BoundRole {
@@ -62,8 +64,8 @@ export class Grants {
   }
 
   /**
-   * Whether a role allows it everywhere; undefined if a role is not in the evidence, if the role allows it in
-   * some namespaces only, or if no role of the user is known.
+   * Whether a role allows it; undefined if a role is not in the evidence, or if no role of the user is known.
+   * A role of one namespace allows nothing in others.
    */
   allows(user: string, request: AccessRequest): boolean | undefined {
     const names = [user, ...groupsOf(user)];
@@ -72,10 +74,8 @@ export class Grants {
     );
     if (this.rolesOf(user).length === 0) return undefined;
     const answers = bound.map(({ role, namespace }) => {
-      const rules = this.#rules.get(role);
-      if (rules === undefined) return undefined;
-      const isAllowed = rules.some((rule) => permits(rule, request));
-      return isAllowed && namespace !== undefined ? undefined : isAllowed;
+      if (namespace !== undefined && namespace !== request.namespace) return false;
+      return this.#rules.get(role)?.some((rule) => permits(rule, request));
     });
     if (answers.includes(true)) return true;
     return answers.includes(undefined) ? undefined : false;

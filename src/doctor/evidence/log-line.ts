@@ -58,11 +58,12 @@ const plain: Content = { type: "plain" };
 /** Outer layers first; what stands before a header that is not at the start may be a layer, too. */
 function contentOf(layer: Unwrapped): Content {
   const { text } = layer;
-  const klog = parseKlogHeader(text);
-  if (klog?.prefix === "") return klogContentOf(layer, klog);
+  const first = klogStart.test(text) ? parseKlogHeader(text) : undefined;
+  if (first?.prefix === "") return klogContentOf(layer, first);
   if (text.startsWith("{") && text.length <= jsonBytesMax) return jsonContent(layer);
   const other = prefixContent(text) ?? headerContent(layer);
   if (other !== undefined) return other;
+  const klog = parseKlogHeader(text);
   return klog === undefined ? plain : klogContentOf(layer, klog);
 }
 
@@ -106,11 +107,14 @@ const klogSeverities: Readonly<Record<string, LogSeverity>> = {
 const klogHeader =
   /(?:(?<![A-Za-z0-9])|(?<=\d [AP]M))([IWEF])(\d\d)(\d\d)\s+(\d\d):(\d\d):(\d\d(?:\.\d+)?)\s+\d+\s+([^\s:\]]+:\d+)\]\s?/;
 
+const klogStart = /^[IWEF]\d{4}\s/;
+
 const structuredMessage = /^"((?:[^"\\]|\\.)*)"(?=\s|$)/;
 
 /** Undefined for a line without such a header. */
 function parseKlogHeader(text: string): KlogLine | undefined {
-  const found = klogHeader.exec(text);
+  // The search is slow; a caller is a Go file.
+  const found = text.includes(".go:") ? klogHeader.exec(text) : null;
   if (found === null) return undefined;
   const [whole, letter = "", month, day, hours, minutes, seconds, caller = ""] = found;
   const severity = klogSeverities[letter];
@@ -157,7 +161,7 @@ const prefixes: readonly Prefix[] = [
   // syslog and journald, with the host left out by some people.
   {
     pattern:
-      /^(?:<\d{1,3}>)?([A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?) (?:\S+ )?([^\s:[\]]+)(?:\[\d+\])?: /,
+      /^(?:<\d{1,3}>)?([A-Za-z][a-zéû]{2,3}\.? +\d{1,2} \d\d:\d\d:\d\d(?:\.\d+)?) (?:\S+ )?([^\s:[\]]+)(?:\[\d+\])?: /,
     groups: { at: 1, program: 2 },
   },
   {
@@ -263,7 +267,7 @@ function parseObject(text: string): Readonly<Record<string, unknown>> | undefine
   }
 }
 
-const textPair = /"([\w@.-]{1,64})":(?:"((?:[^"\\]|\\.)*)"|(-?\d[\d.]*)(?=[,}]))/g;
+const textPair = /"([\w@. -]{1,64})":(?:"((?:[^"\\]|\\.)*)"|(-?\d[\d.]*)(?=[,}]))/g;
 
 /** The first values of JSON that was cut off; of one name the outermost is the first one. */
 function cutObject(text: string): Readonly<Record<string, unknown>> | undefined {

@@ -39,6 +39,7 @@ export type SignName =
   | "pod-stopped"
   | "probe-failed"
   | "proxy-reload"
+  | "push-failed"
   | "reload-required"
   | "slow-request"
   | "status-write-failed"
@@ -122,6 +123,40 @@ function heartbeatFailed(needle: string, message: RegExp): SignForm {
       const reason = line.values.get("err") ?? line.message;
       if (!message.test(line.message) || !timedOut.test(reason)) return undefined;
       return signValues({ detail: reason });
+    },
+  };
+}
+
+/** Until 1.6 a failed renewal says no more than its error. */
+function leaderError(): SignForm {
+  return {
+    name: "leader-lost",
+    needle: "leaderelection.go",
+    read({ caller, message }) {
+      const reason = /^err: (.+)/s.exec(message)?.[1];
+      if (reason === undefined || caller?.startsWith("leaderelection.go") !== true)
+        return undefined;
+      return signValues({ subject: "", detail: reason });
+    },
+  };
+}
+
+/** A refusal of RBAC; its namespace belongs to the request. */
+function forbidden(): SignForm {
+  const refusal =
+    /[Uu]ser \\?"([^"\\]+)\\?" cannot (.+?)(?: at the cluster scope| in the namespace \\?"([^"\\]+)|:|$)/;
+  return {
+    name: "forbidden",
+    needle: " cannot ",
+    read({ message, values }) {
+      const text = refusal.test(message)
+        ? message
+        : (values.get("err") ?? values.get("error") ?? "");
+      const [, subject, request, namespace] = refusal.exec(text) ?? [];
+      if (request === undefined || text.includes("no relationship found between node"))
+        return undefined;
+      const where = namespace === undefined ? "" : ` in the namespace "${namespace}"`;
+      return signValues({ subject, detail: `${request}${where}` });
     },
   };
 }
@@ -259,8 +294,9 @@ const forms: readonly SignForm[] = [
   plain(
     "etcd-slow",
     "GuaranteedUpdate etcd3",
-    /^Trace\[\d+\]: "(GuaranteedUpdate etcd3)".*?total time: (?:\d{4,}(?:\.\d+)?ms|[1-9]\S*s)\)/s,
+    /^Trace\[\d+\]: "(GuaranteedUpdate etcd3)".*?total time: (\d{4,}(?:\.\d+)?ms|[1-9]\S*s)\)/s,
     "detail",
+    "ms",
   ),
   plain(
     "slow-request",
@@ -297,7 +333,13 @@ const forms: readonly SignForm[] = [
     "detail",
   ),
   plain("api-overloaded", "s) 429 [", /^([A-Z]+ \/\S*: \(\S+\) 429) \[/, "detail"),
-  plain("api-overloaded", "abort while handling", /([Tt]imeout or abort while handling)/, "detail"),
+  // A watch through an extension's server ends like this each time.
+  plain(
+    "api-overloaded",
+    "abort while handling",
+    /([Tt]imeout or abort while handling)(?!.*\bwatch=(?:true|1)\b)/s,
+    "detail",
+  ),
   plain("api-overloaded", "Handler timeout", /(Handler timeout)/, "detail"),
   plain(
     "api-overloaded",
@@ -340,13 +382,7 @@ const forms: readonly SignForm[] = [
     "subject",
     "detail",
   ),
-  plain(
-    "forbidden",
-    " cannot ",
-    /^(?!.*no relationship found between node).*?[Uu]ser \\?"([^"\\]+)\\?" cannot (.+?)(?: at the cluster scope| in the namespace|:|$)/,
-    "subject",
-    "detail",
-  ),
+  forbidden(),
   // Clients that leave the user out.
   plain("forbidden", "can't watch", /can't (watch [\w.]+): forbidden/, "detail"),
   plain("forbidden", "can't list ", /can't (list [\w.]+): forbidden/, "detail"),
@@ -387,7 +423,8 @@ const forms: readonly SignForm[] = [
     /^lock is held by (\S+) and has not yet expired/,
     "subject",
   ),
-  plain("leader-lost", "election lost", /(leader ?election lost)/, "detail"),
+  plain("leader-lost", "election lost", /([Ll]eader ?election lost)/, "detail"),
+  leaderError(),
   plain("leader-lost", "stopped leading", /(stopped leading)/, "detail"),
   plain("leader-lost", "lost master", /\b(lost master)$/, "detail"),
   plain(
@@ -606,6 +643,25 @@ const forms: readonly SignForm[] = [
     "subject",
   ),
   plain("reload-required", "backend reload required", /(ackend reload required)/, "detail"),
+  // A controller that cannot give its configuration to its proxy.
+  plain("push-failed", "reconfiguration failed", /(Dynamic reconfiguration failed): .*/s, "detail"),
+  plain(
+    "push-failed",
+    "updating Kong configuration",
+    /(failure updating Kong configuration)/,
+    "detail",
+  ),
+  plain(
+    "push-failed",
+    "loading configuration from kong",
+    /(err loading configuration from kong)/,
+    "detail",
+  ),
+  plain("push-failed", "update kong admin", /([Cc]ould not update kong admin)/, "detail"),
+  plain("push-failed", "failed to execute adc", /(failed to execute adc command)/, "detail"),
+  plain("push-failed", "failed to sync resources", /(failed to sync resources)/, "detail"),
+  plain("push-failed", "failed to sync", /(failed to sync \d+ configs)/, "detail"),
+  plain("push-failed", "error reloading router", /(error reloading router)/, "detail"),
   plain("proxy-reload", "successfully reloaded", /(ackend successfully reloaded)/, "detail"),
   plain(
     "status-write-failed",
@@ -672,10 +728,12 @@ const forms: readonly SignForm[] = [
   plain("etcd-slow", "took too long (", /took too long \((\S+?)\) to execute/, "ms"),
   structured("etcd-slow", "apply request took too long", { ms: "took" }),
   structured("etcd-slow", "slow fdatasync", { ms: "took" }),
+  structured("etcd-slow", "request stats", { ms: "time spent" }, "request stats"),
   plain("etcd-slow", "sync duration of", /sync duration of (\S+), expected less than/, "ms"),
   structured("etcd-slow", "waiting for ReadIndex response took too long, retrying", {
     ms: "retry-timeout",
   }),
+  plain("etcd-slow", "etcd cluster is unavailable", /(etcd cluster is unavailable)/, "detail"),
   plain("etcd-slow", "etcdserver: request timed out", /(etcdserver: request timed out)/, "detail"),
   plain(
     "etcd-slow",

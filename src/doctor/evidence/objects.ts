@@ -173,11 +173,29 @@ export class ObjectFacts {
     }
   }
 
-  /** A row of `kubectl get endpoints`. */
-  addEndpointsRow(key: string, ready: number, place: Place): void {
-    if (this.endpoints.has(key)) return;
-    const unknown = { labels: {}, overCapacity: undefined, notReady: 0 };
-    keep(this.endpoints, key, { key, ...unknown, ready, place });
+  /** As a table or `kubectl describe` shows it. */
+  addEndpointsRow(
+    key: string,
+    shown: Pick<EndpointsFacts, "ready" | "notReady" | "overCapacity">,
+    place: Place,
+  ): void {
+    if (!this.endpoints.has(key)) keep(this.endpoints, key, { key, labels: {}, ...shown, place });
+  }
+
+  /** The pods of a described workload. */
+  addTemplate(described: DescribedTemplate): void {
+    const { namespace, name, labels, portNumbers, place } = described;
+    const facts = { name: `workload ${namespace}/${name}`, namespace, labels, portNumbers };
+    this.#addLabelled({ ...facts, portNames: undefined, place });
+  }
+
+  /** The Ready condition of a described node. */
+  addNodeCondition(
+    name: string,
+    condition: Pick<NodeFacts, "ready" | "reason">,
+    place: Place,
+  ): void {
+    keep(this.nodes, name, { name, ...condition, place });
   }
 
   /** Of a service whose namespace may be left out in one of the two objects. */
@@ -194,19 +212,19 @@ export class ObjectFacts {
 
   /** A service as `kubectl describe` shows it. */
   addDescribedService(described: DescribedService): void {
-    const { namespace, name, selector, ready, place } = described;
+    const { namespace, name, selector, portNames, portNumbers, ready, place } = described;
     const key = `${namespace}/${name}`;
     if (this.services.has(key)) return;
     keep(this.services, key, {
       key,
       isHeadless: false,
       selector,
-      portNames: [],
-      portNumbers: [],
+      portNames,
+      portNumbers,
       labels: {},
       place,
     });
-    this.addEndpointsRow(key, ready, place);
+    this.addEndpointsRow(key, { ready, notReady: 0, overCapacity: undefined }, place);
   }
 
   #addLabelled(facts: LabelledFacts): void {
@@ -446,8 +464,15 @@ export interface DescribedService {
   readonly namespace: string;
   readonly name: string;
   readonly selector: Labels;
+  readonly portNames: readonly string[];
+  readonly portNumbers: readonly number[];
   /** Addresses; long lists are cut by kubectl. */
   readonly ready: number;
+  readonly place: Place;
+}
+
+interface DescribedTemplate extends Pick<LabelledFacts, "namespace" | "labels" | "portNumbers"> {
+  readonly name: string;
   readonly place: Place;
 }
 

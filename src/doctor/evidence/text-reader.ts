@@ -292,7 +292,8 @@ export class TextReader {
       // Slices have their ports in a column, and a name of their own.
       if (!table.columns.includes("ADDRESSTYPE")) {
         const ready = /^(?:<none>)?$/.test(listed) ? 0 : listed.split(",").length;
-        this.#facts.objects.addEndpointsRow(`${namespace}/${name}`, ready, place);
+        const counts = { ready, notReady: 0, overCapacity: undefined };
+        this.#facts.objects.addEndpointsRow(`${namespace}/${name}`, counts, place);
       }
     }
     // An empty cell leaves its column to the next one, the ports.

@@ -13,7 +13,7 @@ export function inPodCheck({ samples }: SignGroup, url: string): string {
   const [, namespace = "NAMESPACE", pod = "POD"] =
     savedLog.exec(samples[0]?.place.source ?? "") ?? [];
   return [
-    "# in the pod of the client, with its token:",
+    "# as the client, inside its pod:",
     `kubectl -n ${namespace} exec ${pod} -- sh -c 'curl -sk -m 70 -H "Authorization: Bearer ${token}" "${url}"'`,
     "# if its image has no shell, from its network:",
     `kubectl -n ${namespace} debug ${pod} -it --image=curlimages/curl -- curl -sk -m 70 "${url}"`,

@@ -63,6 +63,7 @@ function requestIn(detail: string): AccessRequest {
     verb: /^(\w+)/.exec(detail)?.[1] ?? "get",
     resource: /resource "([^"]+)"/.exec(detail)?.[1] ?? named?.[1] ?? "",
     group: /API group "([^"]*)"/.exec(detail)?.[1] ?? named?.[2] ?? "",
+    namespace: / in the namespace "([^"]+)"$/.exec(detail)?.[1],
   };
 }
 
@@ -92,28 +93,39 @@ function grantOf(user: string, group: SignGroup, { grants }: Evidence["objects"]
   );
   const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(user) ?? [];
   // Built-in roles are set back when an API server starts.
-  const role = grants
+  const roles = grants
     .rolesOf(user)
-    .find(({ role: one }) => !/^ClusterRole (?:system:|cluster-admin$)/.test(one));
+    .filter(({ role }) => !/^ClusterRole (?:system:|cluster-admin$)/.test(role));
   return [...requests.values()]
     .map((request) => {
       const verbs = verbsFor(request);
+      const role = roles.find((one) => one.namespace === request.namespace);
       if (role !== undefined) return patchOf(role.role, request, verbs);
       if (name === undefined || namespace === undefined) return ruleText(request, verbs);
-      const own = `${name}-${request.resource.replace("/", "-")}`;
-      const resource = resourceText(request);
-      return [
-        `kubectl create clusterrole ${own} --verb=${verbs.join(",")} --resource=${resource}`,
-        `kubectl create clusterrolebinding ${own} --clusterrole=${own} --serviceaccount=${namespace}:${name}`,
-      ].join("\n");
+      return ownRole({ namespace, name }, request, verbs);
     })
     .join("\n");
+}
+
+/** A role of its own, for one namespace where the request was for one. */
+function ownRole(
+  account: { readonly namespace: string; readonly name: string },
+  request: AccessRequest,
+  verbs: readonly string[],
+): string {
+  const own = `${account.name}-${request.resource.replace("/", "-")}`;
+  const kind = request.namespace === undefined ? "clusterrole" : "role";
+  const where = request.namespace === undefined ? "" : ` -n ${request.namespace}`;
+  return [
+    `kubectl${where} create ${kind} ${own} --verb=${verbs.join(",")} --resource=${resourceText(request)}`,
+    `kubectl${where} create ${kind}binding ${own} --${kind}=${own} --serviceaccount=${account.namespace}:${account.name}`,
+  ].join("\n");
 }
 
 /** The same request as the account, without its token. */
 function checkOf(user: string, request: AccessRequest): string {
   if (user === "" || request.resource === "") return "";
-  return `\nkubectl auth can-i ${request.verb} ${resourceText(request)} -A --as=${user}   # yes after it`;
+  return `\nkubectl auth can-i ${request.verb} ${resourceText(request)} ${request.namespace === undefined ? "-A" : `-n ${request.namespace}`} --as=${user}   # yes after it`;
 }
 
 function verbsFor({ verb, resource }: AccessRequest): readonly string[] {

@@ -73,12 +73,11 @@ function emptyWrites({ signs, objects }: Evidence): readonly Sign[] {
   const group = signs.get("endpoints-written");
   const [path = ""] = group?.topSubjects(1) ?? [];
   if (group === undefined || group.mostOfOne < emptyWritesMin) return [];
-  const [, namespace = "", name = ""] =
-    /\/namespaces\/([^/]+)\/endpoints\/([^/?]+)/.exec(path) ?? [];
-  // A table of another namespace's command does not name it.
-  const empty =
-    objects.endpointsOf(`${namespace}/${name}`) ?? objects.endpointsOf(`default/${name}`);
-  if (empty === undefined || empty.ready + empty.notReady > 0) return [];
+  const name = /\/endpoints\/([^/?]+)/.exec(path)?.[1] ?? "";
+  // A table does not name its namespace.
+  const alike = [...objects.endpoints.values()].filter(({ key }) => key.endsWith(`/${name}`));
+  const [empty] = alike;
+  if (empty === undefined || alike.some(({ ready, notReady }) => ready + notReady > 0)) return [];
   const text = `${path} was written ${group.mostOfOne} times within ${durationText(group.spanMs)}`;
   const none = `the Endpoints ${name} have no address`;
   return [

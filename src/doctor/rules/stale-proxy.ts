@@ -2,7 +2,7 @@
 // its watch is late. Any controller can do this; a restart of the proxy hides it.
 
 import { durationText } from "../../environment/duration-text.ts";
-import type { Cause, Sign } from "../cause.ts";
+import type { Cause, Conclusion, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { type HopDelay, hopDelays } from "../evidence/hop-delays.ts";
 import type { ObjectFacts } from "../evidence/objects.ts";
@@ -26,12 +26,13 @@ export const staleProxy: Cause = {
   explains: ["dead-endpoints", "no-endpoints"],
 
   signs(evidence) {
-    return [...unlisted(evidence), ...lateReplicas(evidence)];
+    return [...unlisted(evidence), ...lateReplicas(evidence), ...failedPushes(evidence)];
   },
 
   conclude(evidence) {
     const [failures] = unlistedAddresses(evidence);
     const [replica] = replicas(evidence);
+    if (failures === undefined && replica === undefined) return notPushed(evidence);
     const what = failures === undefined ? `Proxy replica ${replica?.witness ?? ""}` : "The proxy";
     const which = failures === undefined ? "endpoints" : failures.address;
     return {
@@ -89,6 +90,38 @@ function unlisted(evidence: Evidence): readonly Sign[] {
       lines: [{ text: listed, source: placeText(service?.place ?? place) }],
     },
   ];
+}
+
+/** One failure is tried again at once. */
+const pushesMin = 2;
+
+function failedPushes({ signs }: Evidence): readonly Sign[] {
+  const group = signs.get("push-failed");
+  if (group === undefined) return [];
+  const text = `${counted(group.count, "push")} of a configuration to the proxy failed: ${group.samples[0]?.detail ?? ""}`;
+  const weight = group.count >= pushesMin ? "proof" : "support";
+  return [{ weight, source: "logs", lines: [group.evidence(text.replace("pushs", "pushes"))] }];
+}
+
+function notPushed({ signs }: Evidence): Conclusion {
+  const group = signs.get("push-failed");
+  const program = [...(group?.programs.keys() ?? [])][0] ?? "the ingress controller";
+  return {
+    severity: "warning",
+    cause:
+      "The ingress controller cannot give its configuration to the proxy, so the proxy keeps the endpoints of before.",
+    fix: {
+      component: program,
+      change: [
+        "kubectl -n NAMESPACE logs PROXY --since=1h | tail -50   # the error of the proxy at the same moments",
+        "kubectl -n NAMESPACE delete pod PROXY   # reads everything again",
+      ].join("\n"),
+      reason:
+        "The controller tries again, and each try fails for the same reason: the proxy rejects the configuration, " +
+        "or its admin address does not answer. Until one try succeeds no endpoint change arrives.",
+    },
+    missing: ["kubectl get endpointslices -A -o yaml, and the log of the proxy"],
+  };
 }
 
 function replicas({ journeys }: Evidence): readonly HopDelay[] {

@@ -1,18 +1,35 @@
 // A list of keys whose owners take turns: however many keys one owner has in it, a key of another
-// waits for one key of each owner at most. The keys of one owner come in the order they went in.
+// waits for one key of each owner at most. The keys of one owner come in the order they went in, or
+// take turns themselves.
 import { assertCostly } from "../../environment/assert.ts";
 import { WorkqueueLane } from "./workqueue-lane.ts";
 
-export class WorkqueueTurns {
+/** A list of keys, each in it at most once. */
+export interface KeyLine {
+  readonly size: number;
+  push(key: string): void;
+  shift(): string | undefined;
+  remove(key: string): boolean;
+  keys(): Iterable<string>;
+}
+
+export class WorkqueueTurns implements KeyLine {
   readonly #ownerOf: (key: string) => string;
+  readonly #newLine: () => KeyLine;
+  /** The owner of each key when it went in. */
+  readonly #ownerByKey = new Map<string, string>();
   /** By owner, its keys; only of owners that have some. */
-  readonly #lines = new Map<string, WorkqueueLane>();
+  readonly #lines = new Map<string, KeyLine>();
   /** The owners of `#lines`, the one whose turn is next first. */
   readonly #owners = new WorkqueueLane();
   #size = 0;
 
-  constructor(ownerOf: (key: string) => string) {
+  constructor(
+    ownerOf: (key: string) => string,
+    newLine: () => KeyLine = () => new WorkqueueLane(),
+  ) {
     this.#ownerOf = ownerOf;
+    this.#newLine = newLine;
   }
 
   get size(): number {
@@ -22,7 +39,8 @@ export class WorkqueueTurns {
   /** Appends a key that is not in the list. */
   push(key: string): void {
     const owner = this.#ownerOf(key);
-    const line = this.#lines.get(owner) ?? new WorkqueueLane();
+    const line = this.#lines.get(owner) ?? this.#newLine();
+    this.#ownerByKey.set(key, owner);
     if (line.size === 0) {
       this.#lines.set(owner, line);
       this.#owners.push(owner);
@@ -38,6 +56,7 @@ export class WorkqueueTurns {
     const line = owner === undefined ? undefined : this.#lines.get(owner);
     const key = line?.shift();
     if (owner === undefined || line === undefined || key === undefined) return undefined;
+    this.#ownerByKey.delete(key);
     this.#size -= 1;
     if (line.size > 0) this.#owners.push(owner);
     else this.#lines.delete(owner);
@@ -47,9 +66,10 @@ export class WorkqueueTurns {
 
   /** True if the key was in the list. */
   remove(key: string): boolean {
-    const owner = this.#ownerOf(key);
-    const line = this.#lines.get(owner);
-    if (line === undefined || !line.remove(key)) return false;
+    const owner = this.#ownerByKey.get(key);
+    const line = owner === undefined ? undefined : this.#lines.get(owner);
+    if (owner === undefined || line === undefined || !line.remove(key)) return false;
+    this.#ownerByKey.delete(key);
     this.#size -= 1;
     if (line.size === 0) {
       this.#lines.delete(owner);

@@ -15,7 +15,7 @@ import { defaultRateLimiter, fairRateLimiter, type RateLimiter } from "./rate-li
 import { WorkqueueDelays } from "./workqueue-delays.ts";
 import { WorkqueueLane } from "./workqueue-lane.ts";
 import { type QueueMetrics, queueMetrics } from "./workqueue-metrics.ts";
-import { WorkqueueTurns } from "./workqueue-turns.ts";
+import { type KeyLine, WorkqueueTurns } from "./workqueue-turns.ts";
 
 /** `fresh`: something happened. `resync`: going over everything again, in case. */
 export type Lane = "fresh" | "resync";
@@ -36,6 +36,8 @@ export interface WorkqueueOptions {
    * do their retries; a key without a slash counts as one of the namespace "". `keys` when absent.
    */
   readonly fairness?: "keys" | "namespaces";
+  /** With it, the groups of the keys take turns first, and then the namespaces of each group. */
+  readonly groupOf?: (key: string) => string;
   /** client-go's default unless given, for each namespace where they take turns. */
   readonly rateLimiter?: RateLimiter;
   /** No metrics when both this and `metrics` are absent. */
@@ -66,7 +68,7 @@ export class Workqueue {
   readonly #metrics: QueueMetrics | undefined;
 
   /** The order of work. A key here is dirty, is not processing, and is in the lane `dirty` says. */
-  readonly #lanes: Readonly<Record<Lane, WorkqueueLane | WorkqueueTurns>>;
+  readonly #lanes: Readonly<Record<Lane, KeyLine>>;
   /** Every key that needs work, queued or to be queued again when the work on it is done. */
   readonly #dirty = new Map<string, Dirty>();
   /** Every key handed out by `get` and not yet given back to `done`. */
@@ -85,7 +87,10 @@ export class Workqueue {
     this.name = options.name;
     this.#clock = options.clock;
     const isFair = options.fairness === "namespaces";
-    const newLane = () => (isFair ? new WorkqueueTurns(namespaceOf) : new WorkqueueLane());
+    const { groupOf } = options;
+    const newLine = () => (isFair ? new WorkqueueTurns(namespaceOf) : new WorkqueueLane());
+    const newLane = () =>
+      groupOf === undefined ? newLine() : new WorkqueueTurns(groupOf, newLine);
     this.#lanes = { fresh: newLane(), resync: newLane() };
     this.#rateLimiter =
       options.rateLimiter ??

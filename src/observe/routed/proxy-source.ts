@@ -23,6 +23,8 @@ export interface ProxySourceOptions extends Pick<Environment, "clock" | "timers"
   readonly name: string;
   readonly reader: ProxyReader;
   readonly witness: RoutedWitness;
+  /** While it does not answer, it is asked this often; as often as otherwise unless given. */
+  readonly lostEveryMs?: number;
 }
 
 export interface ProxyStatus {
@@ -87,13 +89,14 @@ export class ProxySource {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { clock, timers } = this.#options;
+    const { clock, timers, lostEveryMs = 0 } = this.#options;
     while (!signal.aborted) {
       const begunAt = clock.monotonicMs();
       await this.#ask(signal);
       if (signal.aborted) return;
       const workedMs = elapsedMs(begunAt, clock.monotonicMs());
-      const pauseMs = this.#problem === undefined ? workedMs * pauseForEachMsOfWork : 0;
+      const lostMs = this.#isLost ? lostEveryMs : 0;
+      const pauseMs = this.#problem === undefined ? workedMs * pauseForEachMsOfWork : lostMs;
       try {
         await timers.sleep(Math.max(askEveryMs - workedMs, pauseMs, askEveryMs / 2), signal);
       } catch (error) {

@@ -17,6 +17,8 @@ export interface ProxySourceSettings
   /** How to ask it; at its address unless given. */
   readonly ask?: AskProxy;
   readonly witness: RoutedWitness;
+  /** While it does not answer, it is asked this often; as often as otherwise unless given. */
+  readonly lostEveryMs?: number;
   /** The names of the observed clusters. */
   readonly clusters: readonly string[];
 }

@@ -7,7 +7,8 @@ import type { PathRule } from "../../decide/decision.ts";
 import type { Canary, RoutePolicy } from "../../decide/route-policy.ts";
 import { atOnce, type Steps } from "../../environment/steps.ts";
 
-export interface PushedRule extends Pick<PathRule, "path" | "type" | "service" | "isForAll"> {
+export interface PushedRule
+  extends Pick<PathRule, "path" | "type" | "service" | "isForAll" | "when" | "holder"> {
   /** The key of its policy. */
   readonly policy?: string;
   readonly canaries?: readonly Canary[];
@@ -41,11 +42,18 @@ export function* pushedInSteps(rules: readonly PathRule[], namespace: string): S
 
 /** Its policy is added to the others. */
 function pushedRule(
-  { path, type, service, policy, isForAll }: PathRule,
+  { path, type, service, policy, isForAll, when, holder }: PathRule,
   namespace: string,
   policies: Map<string, RoutePolicy>,
 ): PushedRule {
-  const rule = { path, type, service, ...(isForAll && { isForAll }) };
+  const rule = {
+    path,
+    type,
+    service,
+    ...(isForAll && { isForAll }),
+    ...(when && { when }),
+    ...(holder !== undefined && { holder }),
+  };
   if (policy === undefined) return rule;
   const { canaries, isCookiePath, shared } = parted(policy, path);
   const digest = digestOf(shared);

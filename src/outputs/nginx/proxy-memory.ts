@@ -52,8 +52,11 @@ export function storedBytes(name: string, text: string): number {
 /** In each worker that has decoded them. */
 export function decodedBytes(rules: readonly PushedRule[]): number {
   let bytes = rules.length * ruleBytes;
-  for (const { path, type, canaries = [] } of rules) {
+  for (const { path, type, canaries = [], when } of rules) {
     if (type === "Regex") bytes += compiledBytes(path);
+    for (const { pattern } of [...(when?.headers ?? []), ...(when?.query ?? [])]) {
+      bytes += ruleBytes + (pattern === undefined ? 0 : compiledBytes(pattern));
+    }
     for (const { header } of canaries) {
       if (header?.pattern !== undefined) bytes += compiledBytes(header.pattern);
     }

@@ -9,10 +9,11 @@ describe("the route", () => {
     const compiled = new Map(
       Object.entries(hosts).map(([name, rules]) => [name, compileHost(rules)]),
     );
-    const found = requests.map(([host, path]) => [
+    const found = requests.map(([host, path, , asked]) => [
       host,
       path,
-      findRule((name) => compiled.get(name), host, path)?.rule.service ?? null,
+      findRule((name) => compiled.get(name), host, path, asked)?.rule.service ?? null,
+      ...(asked === undefined ? [] : [asked]),
     ]);
     expect(found).toEqual(requests);
   });

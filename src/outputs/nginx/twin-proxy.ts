@@ -108,15 +108,20 @@ export class TwinProxy {
   async #serve(exchange: ServerExchange): Promise<void> {
     const visible = this.#control.visible ?? (await this.#firstLoad(exchange));
     if (visible === undefined) return answer(exchange, 503);
-    const { headers, target } = exchange.request;
+    const { headers, target, method } = exchange.request;
     const host = (headers["host"] ?? "").replace(/:\d+$/, "").toLowerCase();
-    const [path = "/"] = target.split("?");
-    const rule = findRule((one) => visible.host(one), host, path)?.rule;
+    const [path = "/", search = ""] = target.split("?");
+    const query = Object.fromEntries([...new URLSearchParams(search)].reverse());
+    const { port } = this.#options.listen;
+    const asked = { port, method, headers, query };
+    const rule = findRule((one) => visible.host(one), host, path, asked)?.rule;
     if (rule === undefined) return answer(exchange, 404);
     if (rule.policy?.closed === true) return answer(exchange, 503);
+    if (rule.policy?.refuse !== undefined) return answer(exchange, rule.policy.refuse);
     const canAnswer = (one: string): boolean =>
-      (visible.services.get(one)?.entry.addresses.length ?? 0) > 0;
+      one === "" || (visible.services.get(one)?.entry.addresses.length ?? 0) > 0;
     const name = this.#canaryOf(rule, headers, canAnswer) ?? rule.service;
+    if (name === "") return answer(exchange, 500);
     const service = visible.services.get(name);
     if (service === undefined || !canAnswer(name)) return answer(exchange, 503);
     await this.#forward(exchange, { name, policy: rule.policy }, service);

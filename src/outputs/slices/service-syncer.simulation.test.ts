@@ -223,6 +223,41 @@ test("a service is copied before the many of another namespace that wait with it
     expect(services.indexOf("POST /api/v1/namespaces/zoo/services")).toBeLessThan(12);
   }));
 
+test("a cluster with changes in many namespaces delays no other", () =>
+  inSyncWorld(async (world) => {
+    const spaces = Array.from({ length: 40 }, (_, index) => `space-${index}`);
+    const create = async (cluster: "lab-1" | "lab-2", namespace: string): Promise<void> => {
+      await world.call(cluster, "POST", `/api/v1/namespaces/${namespace}/services`, {
+        metadata: { name: `web-${cluster}` },
+        spec: { selector: { app: "web" }, ports: [{ port: 80 }] },
+      });
+    };
+    for (const name of spaces) {
+      for (const cluster of ["lab-1", "lab-2", "edge"] as const)
+        await world.call(cluster, "POST", "/api/v1/namespaces", { metadata: { name } });
+      await create("lab-1", name);
+    }
+    await create("lab-2", "space-39");
+    const policy = namespacePolicy(new Set(spaces));
+    const { writes } = world.startSyncer({ policy });
+    await world.simulation.sleep(settledMs);
+    expect(writes.filter((write) => write.endsWith("/services"))).toHaveLength(41);
+    writes.length = 0;
+    const slow = { match: { userAgent: "lockstep" }, latency: { minMs: 200, maxMs: 200 } };
+    world.server("edge").faults.setRules([slow]);
+    const change = (cluster: "lab-1" | "lab-2", namespace: string) =>
+      world.call(cluster, "PATCH", `/api/v1/namespaces/${namespace}/services/web-${cluster}`, {
+        spec: { ports: [{ port: 81 }] },
+      });
+    for (const namespace of spaces) await change("lab-1", namespace);
+    await change("lab-2", "space-39");
+    await world.simulation.sleep(settledMs);
+    expect(writes).toHaveLength(41);
+    // Each of the ten workers has one of the crowd by then, and each cluster has a turn.
+    const own = "PATCH /api/v1/namespaces/space-39/services/web-lab-2";
+    expect(writes.indexOf(own)).toBeLessThan(20);
+  }));
+
 test("two clusters that sync to each other do not send copies back", () =>
   inSyncWorld(async (world) => {
     await world.publish("lab-1", "web", ["10.1.0.1"]);

@@ -1,6 +1,7 @@
 // Keeps an access cluster in step with business clusters: one key per service in a queue, changes that
 // just happened ahead of going over everything again, and only those writes that the plan names.
 import { Registry } from "prom-client";
+import type { RuleSettings } from "../../decide/syncing/rules/rule-settings.ts";
 import { endpointChanges, type ServiceOffer } from "../../decide/syncing/service-offer.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
@@ -9,6 +10,7 @@ import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { LeaderElection } from "../../kube/leader/leader-election.ts";
 import { Workqueue } from "../../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
+import { RuleSyncer, type RulesReport } from "../rules/rule-syncer.ts";
 import { ExportStatuses } from "./export-statuses.ts";
 import { type ShownSyncer, type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SourceReport } from "./sync-source.ts";
@@ -16,7 +18,10 @@ import { SyncView, type SyncViewOptions } from "./sync-view.ts";
 import { SyncConflictError, SyncWriter } from "./sync-writer.ts";
 import { UndoneWrites } from "./undone-writes.ts";
 
-export interface ServiceSyncerOptions extends Omit<SyncViewOptions, "onService"> {
+export interface ServiceSyncerOptions
+  extends Omit<SyncViewOptions, "onService" | "onServiceObject"> {
+  /** With it, the Ingresses of synced services are delivered too. */
+  readonly rules?: RuleSettings;
   /** For writes; rate-limited, and apart from the watches so that those never wait for it. */
   readonly writeClient: KubeClient;
   /** By source, the client that writes the status of its ServiceExports; none when absent. */
@@ -51,6 +56,8 @@ export interface SyncerReport {
   readonly pending: number;
   readonly blocked: number;
   readonly lastError: string | null;
+  /** Null when no Ingresses are delivered. */
+  readonly rules: RulesReport | null;
 }
 
 export interface SyncedReport {
@@ -91,6 +98,9 @@ export class ServiceSyncer {
   /** By service with unfinished writes, the slices before the first of them. */
   readonly #unfinished = new Map<string, readonly EndpointSlice[]>();
   readonly #undone = new UndoneWrites();
+  /** By service that waits for its turn, the source whose news it is; sources take turns. */
+  readonly #newsOf = new Map<string, string>();
+  readonly #rules: RuleSyncer | undefined;
   readonly #exportStatuses: ExportStatuses | undefined;
   #cancelResync: CancelTimer | undefined;
   #election: ReturnType<LeaderElectionOf> | undefined;
@@ -107,12 +117,24 @@ export class ServiceSyncer {
       timers,
       name: `sync-${options.target.cluster}`,
       fairness: "namespaces",
+      groupOf: (key) => this.#newsOf.get(key) ?? "",
       ...(metrics === undefined ? {} : { registry: metrics }),
     });
     this.view = new SyncView({
       ...options,
-      onService: (key, lane) => this.#queue.add(key, lane),
+      onService: (key, lane, source) => {
+        if (source !== undefined && !this.#newsOf.has(key)) this.#newsOf.set(key, source);
+        this.#queue.add(key, lane);
+      },
+      onServiceObject: (namespace) => this.#rules?.view.serviceChanged(namespace),
     });
+    this.#rules =
+      options.rules &&
+      new RuleSyncer({
+        ...options,
+        settings: options.rules,
+        obstacle: (namespace, service) => this.view.target.obstacle(namespace, service),
+      });
     this.#writer = new SyncWriter({
       client: options.writeClient,
       target: this.view.target,
@@ -136,6 +158,7 @@ export class ServiceSyncer {
     try {
       await this.view.start(signal);
       onKnown?.(this.view);
+      this.#rules?.start();
       this.#scheduleResync();
       if (election === undefined) {
         await this.#work(signal);
@@ -153,7 +176,7 @@ export class ServiceSyncer {
       this.#cancelResync?.();
       this.#queue.shutDown();
       this.#exportStatuses?.stop();
-      await this.view.stop();
+      await Promise.all([this.view.stop(), this.#rules?.stop()]);
       this.#metrics.shown.delete(shown);
     }
   }
@@ -185,6 +208,7 @@ export class ServiceSyncer {
       pending: this.#queue.length,
       blocked: this.#blocked.size,
       lastError: this.#lastError ?? null,
+      rules: this.#rules?.report() ?? null,
     };
   }
 
@@ -197,6 +221,7 @@ export class ServiceSyncer {
       await Promise.all([
         runWorkers({ queue: this.#queue, workers, sync, beforeTake, maxRetries, log, signal }),
         this.#exportStatuses?.run(signal),
+        this.#rules?.work(signal),
       ]);
     } finally {
       this.#isWriting = false;
@@ -214,6 +239,7 @@ export class ServiceSyncer {
   }
 
   async #syncNoting(key: string, signal: AbortSignal): Promise<void> {
+    this.#newsOf.delete(key);
     try {
       await this.#sync(key, signal);
     } catch (error) {
@@ -233,7 +259,7 @@ export class ServiceSyncer {
     const startedAt = clock.monotonicMs();
     // Kept until all writes are made: a retry has only the rest of them.
     const isRetry = this.#unfinished.has(key);
-    const before = this.#unfinished.get(key) ?? this.view.target.state(key).slices;
+    const before = this.#unfinished.get(key) ?? this.view.target.heldSlices(key);
     const { writes, blocked, importBlocked, offers, lookAgainMs } = this.view.plan(key);
     // Rounded up: a wait too short for the clock to show would never be over.
     if (lookAgainMs !== undefined) this.#queue.addAfter(key, Math.ceil(lookAgainMs));
@@ -342,6 +368,7 @@ export class ServiceSyncer {
   #scheduleResync(): void {
     this.#cancelResync = this.#options.timers.after(resyncEveryMs, () => {
       this.view.lookAgain();
+      this.#rules?.view.lookAgain();
       this.#scheduleResync();
     });
   }

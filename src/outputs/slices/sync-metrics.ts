@@ -85,6 +85,12 @@ function createMetrics(registry: Registry) {
       labelNames: ["target"] as const,
       registers,
     }),
+    ruleProblems: new Gauge({
+      name: "lockstep_sync_ingress_problems",
+      help: "Ingresses, rules of Ingresses and TLS secrets that cannot be delivered",
+      labelNames: ["target"] as const,
+      registers,
+    }),
     phaseSeconds: new Histogram({
       name: "lockstep_sync_phase_seconds",
       help: "Time for one service: to decide its endpoints, or to make its writes",

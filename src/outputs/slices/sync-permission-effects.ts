@@ -9,6 +9,8 @@ export const sourcePermissionEffects: PermissionEffects = {
   nodes: "an endpoint has the zone that its EndpointSlice names, or none",
   serviceexports: "services are not selected by their ServiceExport",
   "serviceexports/status": "ServiceExports get no conditions",
+  ingresses: "new Ingresses of this cluster are not delivered, copies stay as they are",
+  secrets: "a TLS secret of this cluster is not copied",
 };
 
 export const targetPermissionEffects: PermissionEffects = {
@@ -30,5 +32,8 @@ export const targetPermissionEffects: PermissionEffects = {
   "serviceexports/status": "ServiceExports get no conditions",
   "create namespaces": "services of a missing namespace get no copy",
   namespaces: "the namespaces are unknown: nothing is written",
+  endpoints: "with copyAs, Endpoints are not written",
+  ingresses: "Ingresses are not delivered",
+  secrets: "TLS secrets are not copied",
   leases: "no instance becomes or stays the writer: copies stay as they are",
 };

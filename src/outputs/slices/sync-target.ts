@@ -1,8 +1,9 @@
-// The access cluster as the syncer sees it: namespaces, Services and slices, as new as they can be
-// known, by the service they belong to.
+// The access cluster as the syncer sees it: namespaces, Services, slices and Endpoints, as new as they
+// can be known, by the service they belong to.
 import type { Registry } from "prom-client";
 import { type CopyNames, isOwned, isOwnedSlice } from "../../decide/syncing/copy-names.ts";
-import { holdsOwn, type TargetState } from "../../decide/syncing/plan-sync.ts";
+import type { CopyForm } from "../../decide/syncing/plan-endpoints.ts";
+import { heldSlices, holdsOwn, type TargetState } from "../../decide/syncing/plan-sync.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
 import {
@@ -10,7 +11,8 @@ import {
   endpointSliceKind,
   serviceNameOf,
 } from "../../kube/kinds/endpoint-slice.ts";
-import { objectKey, splitObjectKey } from "../../kube/kinds/kind.ts";
+import { type Endpoints, endpointsKind } from "../../kube/kinds/endpoints.ts";
+import { objectKey, type Projected, splitObjectKey } from "../../kube/kinds/kind.ts";
 import { type Namespace, namespaceKind } from "../../kube/kinds/namespace.ts";
 import { type Service, serviceKind } from "../../kube/kinds/service.ts";
 import { publishedForm } from "../../sources/published-form.ts";
@@ -22,16 +24,25 @@ export interface SyncTargetOptions
   readonly client: KubeClient;
   readonly cluster: string;
   readonly names: CopyNames;
+  /** By discovery when absent: slices, or Endpoints where the cluster has no slices. */
+  readonly copyAs?: CopyForm | undefined;
   /** Whether exported services are imported. */
   readonly needsImports?: boolean;
   /** It became known whether there can be imports. */
   readonly onImports?: () => void;
   /** Something of the copy of this service changed, and it is Lockstep's own or stands in its way. */
   readonly onService: (key: string, isOwn: boolean) => void;
+  /** The Service of a copy, or one in its place, came, changed or went. */
+  readonly onServiceObject?: (namespace: string) => void;
   /** A namespace came, changed or went. */
   readonly onNamespace: (name: string) => void;
   readonly metrics?: Registry;
 }
+
+type WatchedCollection = Pick<
+  TargetCollection<Projected>,
+  "kind" | "synced" | "staleness" | "condition" | "start" | "waitForSync"
+>;
 
 /** The API server of the access cluster has no EndpointSlices to write. */
 export class TargetTooOldError extends Error {
@@ -45,6 +56,11 @@ export class SyncTarget {
   readonly #namespaces: TargetCollection<Namespace>;
   readonly #services: TargetCollection<Service>;
   readonly #slices: TargetCollection<EndpointSlice>;
+  readonly #endpoints: TargetCollection<Endpoints>;
+  /** Known once `start` has asked the API server. */
+  #form: CopyForm = "slices";
+  /** Those that this API server has, and that are needed. */
+  #watched: readonly WatchedCollection[];
   readonly imports: TargetImports | undefined;
 
   constructor(options: SyncTargetOptions) {
@@ -65,7 +81,10 @@ export class SyncTarget {
       ...options,
       kind: serviceKind,
       groupOf: ({ metadata }) => objectKey(metadata),
-      onChange: (service) => changed(objectKey(service.metadata), isOwned(names, service)),
+      onChange: (service) => {
+        changed(objectKey(service.metadata), isOwned(names, service));
+        options.onServiceObject?.(service.metadata.namespace);
+      },
     });
     this.#slices = new TargetCollection({
       ...options,
@@ -76,6 +95,13 @@ export class SyncTarget {
         if (key !== undefined) changed(key, isOwnedSlice(names, slice));
       },
     });
+    this.#endpoints = new TargetCollection({
+      ...options,
+      kind: endpointsKind,
+      groupOf: ({ metadata }) => objectKey(metadata),
+      onChange: (endpoints) => changed(objectKey(endpoints.metadata), isOwned(names, endpoints)),
+    });
+    this.#watched = [this.#namespaces, this.#services];
     if (options.needsImports === true) {
       this.imports = new TargetImports({
         ...options,
@@ -85,11 +111,13 @@ export class SyncTarget {
     }
   }
 
+  /** Without Endpoints where they are not watched: they are only deleted then, by their name. */
   get collections() {
     return {
       Namespace: this.#namespaces,
       Service: this.#services,
       EndpointSlice: this.#slices,
+      ...(this.#form === "slices" ? {} : { Endpoints: this.#endpoints }),
     } as const;
   }
 
@@ -102,6 +130,8 @@ export class SyncTarget {
       namespace: this.#namespaces.group(namespace)[0],
       service: this.#services.group(target)[0],
       slices,
+      endpoints: this.#form === "slices" ? undefined : this.#endpoints.group(target)[0],
+      form: this.#form,
       isTaken: (name) =>
         this.#slices.isShown(namespace, name) ||
         slices.some((slice) => slice.metadata.name === name),
@@ -118,13 +148,27 @@ export class SyncTarget {
     };
   }
 
+  /** The copied endpoints of a service in the form of slices, of any owner. */
+  heldSlices(key: string): readonly EndpointSlice[] {
+    return heldSlices(this.#options.names, splitObjectKey(key).name, this.state(key));
+  }
+
+  /** Why there is no copy of the service, in words; undefined when there is. */
+  obstacle(namespace: string, name: string): string | undefined {
+    const place = `${namespace}/${this.#options.names.targetName(name)}`;
+    const [service] = this.#services.group(place);
+    if (service === undefined) return `the Service ${place} is not synced`;
+    if (isOwned(this.#options.names, service)) return undefined;
+    return `the Service ${place} of ${this.cluster} was not created by Lockstep`;
+  }
+
   holdsOwn(key: string): boolean {
     return holdsOwn(this.#options.names, this.state(key));
   }
 
   /** Why its objects may be outdated, in words; undefined when they are not. */
   get staleness(): string | undefined {
-    for (const { kind, staleness } of Object.values(this.collections)) {
+    for (const { kind, staleness } of this.#watched) {
       if (staleness !== undefined) return `${kind.resource}: ${staleness}`;
     }
     return undefined;
@@ -132,7 +176,7 @@ export class SyncTarget {
 
   /** Why it cannot be written to yet, in words; undefined when it can. */
   waitingFor(): string | undefined {
-    const waiting = Object.values(this.collections).filter(({ synced }) => !synced);
+    const waiting = this.#watched.filter(({ synced }) => !synced);
     const [first] = waiting;
     if (first === undefined) {
       return this.imports?.isSettled === false ? "serviceimports are not listed yet" : undefined;
@@ -142,20 +186,30 @@ export class SyncTarget {
 
   /** Begins to watch; resolves when everything is known. Rejects when the signal aborts before. */
   async start(signal: AbortSignal): Promise<void> {
-    if ((await publishedForm(this.#options, signal)) === "endpoints") {
+    const { copyAs } = this.#options;
+    const hasSlices = (await publishedForm(this.#options, signal)) === "endpointslices";
+    if (!hasSlices && copyAs !== undefined && copyAs !== "endpoints") {
       throw new TargetTooOldError(
-        `the cluster ${this.cluster} has no EndpointSlices (Kubernetes 1.21 or later has)`,
+        `the cluster ${this.cluster} has no EndpointSlices (Kubernetes 1.21 or later has); ` +
+          "set copyAs to auto or endpoints",
       );
     }
-    const collections = Object.values(this.collections);
-    for (const collection of collections) collection.start();
+    this.#form = copyAs ?? (hasSlices ? "slices" : "endpoints");
+    this.#watched = [
+      ...this.#watched,
+      // Also without a use for them: those of an earlier run are removed.
+      ...(hasSlices ? [this.#slices] : []),
+      ...(this.#form === "slices" ? [] : [this.#endpoints]),
+    ];
+    for (const collection of this.#watched) collection.start();
     this.imports?.start();
-    await Promise.all(collections.map((collection) => collection.waitForSync(signal)));
+    await Promise.all(this.#watched.map((collection) => collection.waitForSync(signal)));
   }
 
   /** Idempotent; it cannot be started again. */
   async stop(): Promise<void> {
-    const parts = [...Object.values(this.collections), ...(this.imports ? [this.imports] : [])];
+    const all = [this.#namespaces, this.#services, this.#slices, this.#endpoints];
+    const parts = [...all, ...(this.imports ? [this.imports] : [])];
     await Promise.all(parts.map((part) => part.stop()));
   }
 

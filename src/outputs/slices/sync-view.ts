@@ -2,7 +2,7 @@
 // each service needs. It only reads; `ServiceSyncer` writes.
 import type { Registry } from "prom-client";
 import { isOwnedSlice, sourceClusterOf } from "../../decide/syncing/copy-names.ts";
-import { planSync, type SyncPlan } from "../../decide/syncing/plan-sync.ts";
+import { heldSlices, planSync, type SyncPlan } from "../../decide/syncing/plan-sync.ts";
 import type { ServiceOffer } from "../../decide/syncing/service-offer.ts";
 import { type ServiceOffers, serviceOffers } from "../../decide/syncing/service-offers.ts";
 import type { SyncPolicy } from "../../decide/syncing/sync-policy.ts";
@@ -32,8 +32,13 @@ export interface SyncViewOptions extends Pick<Environment, "clock" | "timers" | 
   readonly policy: SyncPolicy;
   /** With it, endpoints in doubt are probed. */
   readonly network?: Environment["network"];
-  /** Called synchronously: this service has to be looked at, now or when there is time. */
-  readonly onService: (key: string, lane: Lane) => void;
+  /**
+   * Called synchronously: this service has to be looked at, now or when there is time. The source is
+   * the one whose news it is, if any.
+   */
+  readonly onService: (key: string, lane: Lane, source?: string) => void;
+  /** Called synchronously: whether a service of the namespace has a copy may have changed. */
+  readonly onServiceObject?: (namespace: string) => void;
   readonly metrics?: Registry;
 }
 
@@ -72,6 +77,7 @@ export class SyncView {
       ...options,
       ...options.target,
       names: options.policy.names,
+      copyAs: options.policy.copyAs,
       needsImports: (options.policy.imports ?? "none") !== "none",
       onImports: () => this.lookAgain(),
       onService: (key, isOwn) => {
@@ -96,13 +102,14 @@ export class SyncView {
     const { namespace, name } = splitObjectKey(key);
     const { policy } = this.#options;
     const target = this.target.state(key);
+    const slices = heldSlices(policy.names, name, target);
     const probes = this.#probes;
     const { offers: decided, probeRequests } = serviceOffers({
       sources: this.#sources,
       namespace,
       name,
       policy,
-      slices: target.slices,
+      slices,
       wallOf: this.#wallOf,
       ...(probes && {
         evidence: (port) => ({
@@ -116,7 +123,7 @@ export class SyncView {
     const { offers, lookAgainMs } =
       damping === undefined
         ? { offers: decided, lookAgainMs: undefined }
-        : dampedOffers(damping, key, decided, target.slices);
+        : dampedOffers(damping, key, decided, slices);
     const plan = planSync({ namespace, name, offers, target, policy });
     this.#dropUnlessNeeded(key, offers);
     return { ...plan, offers, lookAgainMs };
@@ -206,7 +213,7 @@ export class SyncView {
       onService: (key, lane) => {
         this.#keys.add(key);
         this.#see(source, key);
-        onService(key, lane);
+        onService(key, lane, cluster);
       },
       onCluster: () => this.lookAgain(),
     });
@@ -234,7 +241,7 @@ export class SyncView {
 
   #ownSlices(key: string): readonly EndpointSlice[] {
     const { names } = this.#options.policy;
-    return this.target.state(key).slices.filter((slice) => isOwnedSlice(names, slice));
+    return this.target.heldSlices(key).filter((slice) => isOwnedSlice(names, slice));
   }
 
   /** The cluster had at least so many services, and as many lists of endpoints, at one time. */

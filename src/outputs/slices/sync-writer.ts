@@ -1,7 +1,7 @@
 // Applies one write. The API server's answer is stored at once: the object as it is now, or, after
 // a conflict, the object as another writer left it.
 import { Registry } from "prom-client";
-import type { SyncWrite } from "../../decide/syncing/sync-write.ts";
+import type { SyncedKind, SyncWrite } from "../../decide/syncing/sync-write.ts";
 import type { Log } from "../../environment/log.ts";
 import {
   type KubeClient,
@@ -11,16 +11,31 @@ import {
 } from "../../kube/client/client.ts";
 import { endpointSliceKind } from "../../kube/kinds/endpoint-slice.ts";
 import { endpointsKind } from "../../kube/kinds/endpoints.ts";
+import { ingressKind } from "../../kube/kinds/ingress.ts";
 import { collectionPath, objectPath, type ResourcePlace } from "../../kube/kinds/kind.ts";
 import { namespaceKind } from "../../kube/kinds/namespace.ts";
+import { secretKind } from "../../kube/kinds/secret.ts";
 import { serviceKind } from "../../kube/kinds/service.ts";
 import { serviceImportKind } from "../../kube/kinds/service-import.ts";
 import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SyncTarget } from "./sync-target.ts";
 
+/** Takes note of answers, so that the next plan knows them before the watch shows them. */
+export interface WrittenCollection {
+  readonly kind: ResourcePlace;
+  /** Returns the object's version. */
+  note(raw: unknown): string;
+  noteGone(namespace: string, name: string): void;
+}
+
 export interface SyncWriterOptions {
   readonly client: KubeClient;
-  readonly target: Pick<SyncTarget, "cluster" | "collections" | "imports">;
+  readonly target: {
+    readonly cluster: string;
+    /** Without one for a kind that is only deleted, by its name. */
+    readonly collections: Partial<Readonly<Record<SyncedKind, WrittenCollection>>>;
+    readonly imports?: SyncTarget["imports"];
+  };
   readonly log: Log;
   readonly metrics?: Registry;
 }
@@ -69,16 +84,9 @@ export class SyncWriter {
     }
   }
 
-  #collection({ kind }: SyncWrite) {
+  #collection({ kind }: SyncWrite): WrittenCollection | undefined {
     const { target } = this.#options;
-    switch (kind) {
-      case "Endpoints":
-        return undefined;
-      case "ServiceImport":
-        return target.imports?.collection;
-      default:
-        return target.collections[kind];
-    }
+    return kind === "ServiceImport" ? target.imports?.collection : target.collections[kind];
   }
 
   #noteVersion(write: SyncWrite, version: string): void {
@@ -95,7 +103,6 @@ export class SyncWriter {
   ): Promise<void> {
     const { client } = this.#options;
     const collection = this.#collection(write);
-    // No one watches Endpoints, so there is nothing to correct.
     if (collection === undefined) return;
     const path = objectPath(collection.kind, write);
     try {
@@ -118,6 +125,8 @@ const kinds = {
   Service: serviceKind,
   EndpointSlice: endpointSliceKind,
   Endpoints: endpointsKind,
+  Ingress: ingressKind,
+  Secret: secretKind,
   ServiceImport: serviceImportKind("v1beta1"),
 } as const;
 

@@ -15,6 +15,9 @@ export interface TargetCollectionOptions<T extends Projected>
   readonly kind: Kind<T>;
   readonly client: KubeClient;
   readonly cluster: string;
+  /** All namespaces when absent. */
+  readonly namespace?: string;
+  readonly fieldSelector?: string;
   /** The key of lookups; undefined for an object that is never looked up. */
   readonly groupOf: (object: T) => string | undefined;
   /** Called with each version that the watch brings, and with the one it replaces. */

@@ -19,7 +19,7 @@ interface VerdictProps {
   readonly state: State;
   /** The one that explains it. */
   readonly finding: Finding | undefined;
-  /** The start of the oldest change that waits for too long. */
+  /** The start of the first late change. */
   readonly lateSince: number | undefined;
 }
 
@@ -49,7 +49,7 @@ function Answers({ state, finding, lateSince }: VerdictProps) {
         <dt>Since</dt>
         <dd>
           {lateSince === undefined ? (
-            <span>the last 2 minutes</span>
+            <span>not known</span>
           ) : (
             <>
               <span title={absolute(lateSince)}>{clockTime(lateSince)}</span>{" "}
@@ -76,7 +76,7 @@ function Answers({ state, finding, lateSince }: VerdictProps) {
           {finding === undefined ? (
             <span className="dim">
               {can.doctor
-                ? "Start an examination in the view Doctor. It only reads, for half a minute."
+                ? "Start an examination in the view Doctor. It only reads, half a minute for each cluster."
                 : "Examine the cluster: lockstep doctor --context NAME."}
             </span>
           ) : (

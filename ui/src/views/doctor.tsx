@@ -96,8 +96,8 @@ export function DoctorView({
       )}
       {isFresh && !isExamining && (
         <Notice kind="empty" title="The doctor looks when you ask">
-          It reads logs, metrics and objects of the control plane for about half a minute, and
-          writes nothing. It names the cause of late changes, with its evidence and the fix.
+          It reads logs, metrics and objects of the control plane, half a minute for each cluster,
+          and writes nothing. It names the cause of late changes, with its evidence and the fix.
         </Notice>
       )}
       {value.examinedAt !== null && (

@@ -122,6 +122,7 @@ function RunningPanel({
 }) {
   const { name, phase, startedAt, isSimulated, steps, requests, finding, namedAfterMs } = running;
   const isOver = phase === "ended" || phase === "failed";
+  const range = timesOf(running.charts);
   return (
     <>
       <section className="panel running" aria-label="The running incident" data-phase={phase}>
@@ -169,13 +170,20 @@ function RunningPanel({
         <div className="charts">
           {chartsOf(running.charts).map(({ id, title, series }) => (
             <section key={id} className="panel">
-              <Chart title={title} series={series} group="incident" />
+              <Chart title={title} series={series} group="incident" {...range} />
             </section>
           ))}
         </div>
       )}
     </>
   );
+}
+
+/** Of all charts, so that cause and effect line up. */
+function timesOf(charts: Running["charts"]): { readonly from?: number; readonly to?: number } {
+  const ends = charts.flatMap(({ points }) => [points.at(0), points.at(-1)]);
+  const times = ends.flatMap((point) => point?.[0] ?? []);
+  return times.length === 0 ? {} : { from: Math.min(...times), to: Math.max(...times) };
 }
 
 function Phases({ running }: { readonly running: Running }) {

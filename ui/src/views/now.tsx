@@ -4,6 +4,7 @@ import type { Doctor, Journey, State, Story } from "../../../src/server/api.ts";
 import { useAnswer } from "../api.ts";
 import { age, clockTime, count, counted } from "../format.ts";
 import { isInFlight, readingOf } from "../journey-path.ts";
+import { lateSince } from "../late-since.ts";
 import { useNow } from "../now.ts";
 import { ClusterPanel, ReplicaPanel } from "../parts/cluster-list.tsx";
 import { JourneyTable } from "../parts/journey-table.tsx";
@@ -52,15 +53,6 @@ export function NowView({ known, state }: { readonly known: Known; readonly stat
       </div>
     </div>
   );
-}
-
-/** A change is late from its start; it counts once it has waited for long enough. */
-function lateSince(
-  journeys: readonly Journey[],
-  { verdict, at, slowMs }: State,
-): number | undefined {
-  if (verdict.level !== "late" && verdict.level !== "lost") return undefined;
-  return journeys.findLast((one) => isInFlight(one) && at - one.originMs >= slowMs)?.originMs;
 }
 
 /** All in flight up to a bound, the oldest kept; the newest others fill the rest. */

@@ -218,3 +218,95 @@ test("clusters import from each other by a file each; the statuses follow, and p
     const services = await world.call("lab-2", "GET", servicesPath);
     expect(services).toMatchObject({ items: [{ metadata: { name: "web" } }] });
   }));
+
+const ingressesPath = "/apis/networking.k8s.io/v1/namespaces/shop/ingresses";
+const secretsPath = "/api/v1/namespaces/shop/secrets";
+
+const withIngresses = `${settings}
+ingresses:
+  classes: { nginx: edge-nginx }
+  hosts:
+    - { from: "*.business.example", to: "*.example" }
+  tlsSecrets: [shop/web-tls]
+`;
+
+async function createIngress(world: SyncWorld, name: string, host: string, service: string) {
+  const backend = { service: { name: service, port: { name: "http" } } };
+  const http = { paths: [{ path: "/", pathType: "Prefix", backend }] };
+  const tls = [{ hosts: [host], secretName: `${name}-tls` }];
+  const spec = { ingressClassName: "nginx", rules: [{ host, http }], tls };
+  await world.call("lab-1", "POST", ingressesPath, { metadata: { name }, spec });
+  await world.call("lab-1", "POST", secretsPath, {
+    metadata: { name: `${name}-tls` },
+    type: "kubernetes.io/tls",
+    data: { "tls.crt": btoa(`chain of ${name}`), "tls.key": btoa(`key of ${name}`) },
+  });
+}
+
+async function namesAt(world: SyncWorld, path: string): Promise<readonly string[]> {
+  const { items } = Object(await world.call("edge", "GET", path));
+  return items.map((item: object) => Object(item).metadata.name);
+}
+
+test("an Ingress and its allowed secret are planned, delivered, shown and pruned", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await createIngress(world, "web", "shop.business.example", "web");
+    await createIngress(world, "pay", "pay.business.example", "pay");
+    const begin = (args: readonly string[]) => start(world, "one", args, withIngresses);
+    const missing =
+      "Ingress shop/pay of lab-1: host pay.business.example: the Service shop/pay is not synced";
+    const planned = await (await begin(["--dry-run"])).done();
+    expect(planned).toEqual({
+      code: 0,
+      out: [
+        "create Service shop/web: synced from lab-1",
+        "create EndpointSlice shop/web-lab-1-0: 1 endpoint of lab-1",
+        "create Secret shop/web-tls: TLS secret of lab-1",
+        "create Ingress shop/web: 1 rule of lab-1",
+        `not delivered: ${missing}`,
+        "4 writes to edge.",
+        "",
+      ].join("\n"),
+      errors: "",
+    });
+    const json = (await (await begin(["--dry-run", "--json"])).done()).out;
+    expect(json).toContain('"data":"hidden"');
+    expect(json).not.toContain(btoa("key of web"));
+    const running = await begin([]);
+    await world.simulation.sleep(10_000);
+    expect(await world.call("edge", "GET", `${ingressesPath}/web`)).toMatchObject({
+      spec: { ingressClassName: "edge-nginx", rules: [{ host: "shop.example" }] },
+    });
+    expect(await world.call("edge", "GET", `${secretsPath}/web-tls`)).toMatchObject({
+      data: { "tls.key": btoa("key of web") },
+    });
+    expect(await namesAt(world, secretsPath)).toEqual(["web-tls"]);
+    const status = (await (await begin(["status"])).done()).out;
+    expect(status).toContain(`1 Ingress delivered, 0 pending, 1 problem\n  ${missing}\n`);
+    await running.stop();
+    const again = await (await begin(["--dry-run"])).done();
+    expect(again.out).toBe(
+      `not delivered: ${missing}\nNothing to write to edge: 1 service up to date.\n`,
+    );
+    const pruned = await (await begin(["prune", "--yes"])).done();
+    expect(pruned.errors).toBe("4 objects removed.\n");
+    expect(await namesAt(world, ingressesPath)).toEqual([]);
+    expect(await namesAt(world, secretsPath)).toEqual([]);
+  }));
+
+test("where Ingresses cannot be read, services are synced, and the status names the problem", () =>
+  inSyncWorld(async (world) => {
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    for (const cluster of ["lab-1", "edge"] as const) {
+      const match = { userAgent: "lockstep-sync", resource: "ingresses" };
+      world.server(cluster).faults.setRules([{ match, errors: { rate: 1, code: 503 } }]);
+    }
+    const running = await start(world, "one", [], withIngresses);
+    await world.simulation.sleep(30_000);
+    expect(await addressesOf(world)).toEqual({ "web-lab-1-0": ["10.1.0.1"] });
+    const status = await (await start(world, "one", ["status"], withIngresses)).done();
+    expect(status.code).toBe(0);
+    expect(status.out).toMatch(/ingresses of edge: .*unable to handle/);
+    await running.stop();
+  }));

@@ -35,12 +35,19 @@ exportStatus: false
 createNamespaces: true
 forget: [old]
 followSlices: false
+copyAs: both
 probe: false
 unreachable: distrust
 unreachableAfter: 90s
 writesPerSecond: 20
 lease: lockstep/sync
 statusPort: 9411
+ingresses:
+  classes: { nginx: edge, "": edge }
+  hosts:
+    - { from: "*.a.example", to: "*.example" }
+  annotations: [haproxy.org/]
+  tlsSecrets: [shop/web-tls, pay/*]
 `;
   expect(readSyncConfig("sync.yaml", full)).toEqual({
     kubeconfig: "kube.yaml",
@@ -54,6 +61,7 @@ statusPort: 9411
     createNamespaces: true,
     forget: ["old"],
     followSlices: false,
+    copyAs: "both",
     probe: false,
     damping: true,
     unreachable: "distrust",
@@ -62,6 +70,15 @@ statusPort: 9411
     lease: { namespace: "lockstep", name: "sync" },
     statusHost: "127.0.0.1",
     statusPort: 9411,
+    ingresses: {
+      classes: { nginx: "edge", "": "edge" },
+      hosts: [{ from: "*.a.example", to: "*.example" }],
+      annotations: ["haproxy.org/"],
+      tlsSecrets: [
+        { namespace: "shop", name: "web-tls" },
+        { namespace: "pay", name: "*" },
+      ],
+    },
   });
 });
 
@@ -105,6 +122,26 @@ test.each([
   ["a name twice", "sources: [a, edge]\ntarget: edge\n", "the name edge is given to two clusters."],
   ["a source to forget", `${clusters}forget: [shop-1]\n`, "shop-1 is in sources and in forget"],
   [
+    "Ingresses of no class",
+    `${clusters}ingresses: { hosts: [] }\n`,
+    "sync.yaml:3:12: ingresses: classes is missing, such as { nginx: nginx }.",
+  ],
+  [
+    "half a wildcard",
+    `${clusters}ingresses: { classes: {}, hosts: [{ from: "*.a", to: b }] }\n`,
+    "hosts: it must have from and to, two host names, or two of *. and a domain.",
+  ],
+  [
+    "secrets of all namespaces",
+    `${clusters}ingresses: { classes: {}, tlsSecrets: ["*/*"] }\n`,
+    'tlsSecrets cannot be "*/*". It must be namespace/name, or namespace/* for all of it.',
+  ],
+  [
+    "an unknown form",
+    `${clusters}copyAs: pods\n`,
+    'copyAs cannot be "pods". It must be one of auto, slices, endpoints, both.',
+  ],
+  [
     "derived imports alone",
     `${clusters}imports: derived\n`,
     "imports: derived needs exports: true",
@@ -113,6 +150,11 @@ test.each([
     "derived imports by namespace",
     `${clusters}exports: true\nimports: derived\nnamespaces: [shop]\n`,
     "imports: derived goes without namespaces and labels",
+  ],
+  [
+    "derived imports as Endpoints",
+    `${clusters}exports: true\nimports: derived\ncopyAs: both\n`,
+    "imports: derived needs slices: remove copyAs.",
   ],
   ["no fields", "- a\n", "the file must contain fields: kubeconfig, sources, target"],
   ["no YAML", "sources: [\n", "the config file is invalid:"],

@@ -4,7 +4,15 @@ import { InvalidArgumentError } from "commander";
 import { isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml";
 import { nearestNames } from "../../../decide/nearest-names.ts";
 import { isClusterName } from "../../../decide/syncing/copy-names.ts";
+import { type CopyForm, copyForms } from "../../../decide/syncing/plan-endpoints.ts";
 import { type ImportForm, importForms } from "../../../decide/syncing/plan-import.ts";
+import {
+  defaultAnnotations,
+  type HostMapping,
+  isWildcard,
+  type RuleSettings,
+  type SecretConsent,
+} from "../../../decide/syncing/rules/rule-settings.ts";
 import type { LabelSelection } from "../../../decide/syncing/service-selection.ts";
 import { type UnreachablePolicy, unreachablePolicies } from "../../../decide/truth/truth-policy.ts";
 import { UsageError } from "../../command.ts";
@@ -37,9 +45,13 @@ export interface SyncConfig {
   readonly imports: ImportForm;
   /** Whether ServiceExports get their status. */
   readonly exportStatus: boolean;
+  /** No Ingress is delivered when absent. */
+  readonly ingresses?: RuleSettings;
   readonly createNamespaces: boolean;
   readonly forget: readonly string[];
   readonly followSlices: boolean;
+  /** By discovery when absent. */
+  readonly copyAs?: CopyForm;
   readonly probe: boolean;
   readonly damping: boolean;
   readonly unreachable?: UnreachablePolicy;
@@ -100,19 +112,30 @@ const clusterFields: Fields = {
   unreachable: text(choice(unreachablePolicies)),
 };
 
+const hostFields: Fields = { from: text(anyText), to: text(anyText) };
+
+const ingressFields: Fields = {
+  classes: textMap("classes and their names in the access cluster, such as nginx: nginx"),
+  hosts: list(hostMapping),
+  annotations: list(text(anyText)),
+  tlsSecrets: list(text(secretConsent)),
+};
+
 const fields: Fields = {
   kubeconfig: text(anyText),
   sources: list(cluster),
   target: cluster,
   namespaces: (node, report, field) =>
     isScalar(node) && node.value === "all" ? "all" : list(text(anyText))(node, report, field),
-  labels: labelMap,
+  labels: textMap("labels and their values, such as team: pay"),
   exports: yesOrNo,
   imports: text(choice(importForms)),
   exportStatus: yesOrNo,
+  ingresses,
   createNamespaces: yesOrNo,
   forget: list(text(clusterName)),
   followSlices: yesOrNo,
+  copyAs: text(copyForm),
   probe: yesOrNo,
   damping: yesOrNo,
   unreachable: text(choice(unreachablePolicies)),
@@ -212,17 +235,47 @@ function cluster(node: Node, report: Report, field: string): unknown {
   return { ...read, name, context };
 }
 
-function labelMap(node: Node, report: Report, field: string): unknown {
-  if (!isMap(node)) {
-    report(offsetOf(node), `${field}: it must have labels and their values, such as team: pay.`);
+function textMap(content: string): Reader {
+  return (node, report, field) => {
+    if (!isMap(node)) {
+      report(offsetOf(node), `${field}: it must have ${content}.`);
+      return undefined;
+    }
+    const pairs = node.items.flatMap(({ key, value }) =>
+      isScalar(key) && isNode(value) && isScalar(value)
+        ? [[String(key.value), String(value.value)] as const]
+        : [],
+    );
+    return Object.fromEntries(pairs);
+  };
+}
+
+function ingresses(node: Node, report: Report): RuleSettings | undefined {
+  const read = fieldsOf(node, report, "ingresses", ingressFields) as Partial<RuleSettings>;
+  if (read.classes === undefined) {
+    report(offsetOf(node), "ingresses: classes is missing, such as { nginx: nginx }.");
     return undefined;
   }
-  const pairs = node.items.flatMap(({ key, value }) =>
-    isScalar(key) && isNode(value) && isScalar(value)
-      ? [[String(key.value), String(value.value)] as const]
-      : [],
+  return { classes: {}, hosts: [], annotations: defaultAnnotations, tlsSecrets: [], ...read };
+}
+
+function hostMapping(node: Node, report: Report, field: string): HostMapping | undefined {
+  const read = isMap(node) ? (fieldsOf(node, report, field, hostFields) as unknown) : undefined;
+  const { from, to } = (read ?? {}) as Partial<HostMapping>;
+  if (from !== undefined && to !== undefined && isWildcard(from) === isWildcard(to)) {
+    return { from, to };
+  }
+  report(
+    offsetOf(node),
+    `${field}: it must have from and to, two host names, or two of *. and a domain.`,
   );
-  return Object.fromEntries(pairs);
+  return undefined;
+}
+
+function secretConsent(given: string): SecretConsent {
+  const [namespace, name, ...rest] = given.split("/");
+  if (namespace && namespace !== "*" && name && rest.length === 0) return { namespace, name };
+  throw new InvalidArgumentError("It must be namespace/name, or namespace/* for all of it.");
 }
 
 function checkClusters(node: unknown, config: Partial<SyncConfig>, report: Report): void {
@@ -249,9 +302,16 @@ function checkClusters(node: unknown, config: Partial<SyncConfig>, report: Repor
 /** Copies under other names are for exported services alone. */
 function checkDerived(config: Partial<SyncConfig>, offset: number, report: Report): void {
   if (config.exports !== true) report(offset, "imports: derived needs exports: true.");
+  if ((config.copyAs ?? "slices") !== "slices") {
+    report(offset, "imports: derived needs slices: remove copyAs.");
+  }
   const { namespaces = [], labels = {} } = config;
   if (namespaces.length === 0 && Object.keys(labels).length === 0) return;
   report(offset, "imports: derived goes without namespaces and labels: exports alone select.");
+}
+
+function copyForm(given: string): CopyForm | undefined {
+  return given === "auto" ? undefined : (choice(["auto", ...copyForms])(given) as CopyForm);
 }
 
 function clusterName(given: string): string {

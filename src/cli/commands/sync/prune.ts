@@ -1,11 +1,14 @@
 // `lockstep sync prune`: shows all copies of the configured sources in the access cluster, and removes
 // them with --yes. Objects of others and copies of other clusters stay.
+
 import { planSync } from "../../../decide/syncing/plan-sync.ts";
+import { planRules, type RuleOffer } from "../../../decide/syncing/rules/plan-rules.ts";
 import type { ServiceOffer } from "../../../decide/syncing/service-offer.ts";
 import { describeWrite, type SyncWrite } from "../../../decide/syncing/sync-write.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { splitObjectKey } from "../../../kube/kinds/kind.ts";
 import { readLock } from "../../../kube/leader/lease-lock.ts";
+import { RuleTarget } from "../../../outputs/rules/rule-target.ts";
 import { SyncTarget } from "../../../outputs/slices/sync-target.ts";
 import { SyncConflictError, SyncWriter } from "../../../outputs/slices/sync-writer.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
@@ -33,11 +36,24 @@ export async function runPrune(
     client,
     cluster,
     names: setup.policy.names,
+    copyAs: setup.policy.copyAs,
     needsImports: (setup.policy.imports ?? "none") !== "none",
     onService: (key, isOwn) => {
       if (isOwn) owned.add(key);
     },
     onNamespace: () => undefined,
+  });
+  const namespaces = new Set<string>();
+  const { tlsSecrets = [] } = setup.config.ingresses ?? {};
+  const rules = new RuleTarget({
+    ...environment,
+    client,
+    cluster,
+    names: setup.policy.names,
+    tlsSecrets,
+    onNamespace: (namespace, isOwn) => {
+      if (isOwn) namespaces.add(namespace);
+    },
   });
   const patience = new AbortController();
   const cancel = environment.timers.after(answerWithinMs, () =>
@@ -46,18 +62,28 @@ export async function runPrune(
   const signal = AbortSignal.any([stop, patience.signal]);
   try {
     await target.start(signal);
+    rules.start(signal, () => undefined).catch(() => undefined);
+    while (!rules.isSettled) await environment.timers.sleep(answerCheckMs, signal);
     while (target.waitingFor() !== undefined) {
       await environment.timers.sleep(answerCheckMs, signal);
     }
     cancel();
-    const writer = new SyncWriter({ client, target, log: environment.log });
+    const { log } = environment;
     let count = 0;
-    for (const key of [...owned].sort()) {
-      const writes = removals(setup, target, key);
+    const prune = async (writer: SyncWriter, plan: () => readonly SyncWrite[]): Promise<void> => {
+      const writes = plan();
       count += writes.length;
       for (const write of writes)
         terminal.write(json ? `${JSON.stringify(write)}\n` : `${describeWrite(write)}\n`);
-      if (yes) await remove(setup, target, writer, key, stop);
+      if (yes) await remove(writer, plan, stop);
+    };
+    const ruleWriter = new SyncWriter({ client, target: rules, log });
+    for (const namespace of [...namespaces].sort())
+      await prune(ruleWriter, () => ruleRemovals(setup, rules, namespace));
+    const writer = new SyncWriter({ client, target, log });
+    for (const key of [...owned].sort()) await prune(writer, () => removals(setup, target, key));
+    if (!rules.isKnown) {
+      terminal.writeError(`Ingresses of ${cluster} cannot be read: ${rules.problem}\n`);
     }
     const what = counted(count, "object");
     const rest = yes ? "removed" : "to remove; --yes removes them";
@@ -69,7 +95,7 @@ export async function runPrune(
     return 2;
   } finally {
     cancel();
-    await target.stop();
+    await Promise.all([target.stop(), rules.stop()]);
   }
 }
 
@@ -110,16 +136,31 @@ function removals(
     .writes;
 }
 
+/** As if no cluster had an Ingress. */
+function ruleRemovals(
+  { config, policy: { names }, sources }: SyncSetup,
+  target: RuleTarget,
+  namespace: string,
+): readonly SyncWrite[] {
+  const clusters = [...sources.map(({ cluster }) => cluster), ...config.forget];
+  const offers = clusters.map((cluster): RuleOffer => {
+    const nothing = { isKnown: true, ingresses: [], secret: () => ({ kind: "absent" }) as const };
+    return { cluster, ...nothing };
+  });
+  const settings = { classes: {}, hosts: [], annotations: [], tlsSecrets: [] };
+  const isExpected = false;
+  const input = { namespace, sources: offers, names, settings, isExpected };
+  return planRules({ ...input, target: target.state(namespace), obstacle: () => undefined }).writes;
+}
+
 async function remove(
-  setup: SyncSetup,
-  target: SyncTarget,
   writer: SyncWriter,
-  key: string,
+  plan: () => readonly SyncWrite[],
   signal: AbortSignal,
 ): Promise<void> {
   for (let conflicts = 0; ; conflicts += 1) {
     try {
-      for (const write of removals(setup, target, key)) await writer.apply(write, signal);
+      for (const write of plan()) await writer.apply(write, signal);
       return;
     } catch (error) {
       if (!(error instanceof SyncConflictError) || conflicts >= conflictsMax) throw error;

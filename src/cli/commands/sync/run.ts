@@ -10,6 +10,7 @@ import { TokenBucket } from "../../../kube/client/token-bucket.ts";
 import { LeaderElection } from "../../../kube/leader/leader-election.ts";
 import { outsideIdentity, podIdentity } from "../../../kube/leader/leader-identity.ts";
 import { defaultElectionTimes } from "../../../kube/leader/leader-rules.ts";
+import { RuleView } from "../../../outputs/rules/rule-view.ts";
 import {
   ServiceSyncer,
   type ServiceSyncerOptions,
@@ -25,13 +26,16 @@ import { type SyncSetup, syncSetup } from "./setup.ts";
 import { printStatus, startSyncStatus } from "./status.ts";
 import {
   describeReport,
+  type NamedRulePlan,
   type NothingOptions,
   nothingSelected,
   nothingToForget,
   nothingToWrite,
+  obstacleAfter,
   planAsJson,
   planAsText,
   plansOf,
+  rulePlansOf,
   staysText,
   unclaimedLines,
 } from "./view.ts";
@@ -70,6 +74,7 @@ async function keepInStep(
     target,
     policy,
     metrics,
+    ...(config.ingresses === undefined ? {} : { rules: config.ingresses }),
     ...writing(environment, setup, metrics, () => syncer),
     onSynced: report,
     onKnown: (view) => {
@@ -249,20 +254,38 @@ async function printPlan(
     // A dry run plans once, when every cluster is listed; changes until then are part of the plan.
     onService: () => undefined,
   });
+  let plans: ReturnType<typeof plansOf> = [];
+  const rules =
+    setup.config.ingresses &&
+    new RuleView({
+      ...quiet(environment),
+      sources,
+      target,
+      policy,
+      settings: setup.config.ingresses,
+      // As it will be after the planned writes.
+      obstacle: (namespace, service) => obstacleAfter(plans, view, namespace, service),
+      onNamespace: () => undefined,
+    });
+  const waitingFor = () => [...view.waitingFor(), ...(rules?.waitingFor() ?? [])];
   const patience = new AbortController();
   const cancel = timers.after(answerWithinMs, () => patience.abort(new Error("timeout")));
   const signal = AbortSignal.any([stop, patience.signal]);
   try {
     await view.start(signal);
-    while (view.waitingFor().length > 0) await timers.sleep(answerCheckMs, signal);
+    rules?.start();
+    while (waitingFor().length > 0) await timers.sleep(answerCheckMs, signal);
     const nothing = nothingToForget(setup.config, view);
     if (nothing !== undefined) throw new UsageError(nothing);
-    const plans = plansOf(view);
+    plans = plansOf(view);
+    const rulePlans = rules === undefined ? [] : await readRulePlans(rules, timers, signal);
     const selected = { sources, target: target.cluster, selection, plans };
-    const why = plans.every(({ writes }) => writes.length === 0)
+    const why = [...plans, ...rulePlans].every(({ writes }) => writes.length === 0)
       ? await nothingToWrite(selected)
       : undefined;
-    terminal.write(flags.json ? planAsJson(plans) : planAsText(plans, target.cluster, why));
+    terminal.write(
+      flags.json ? planAsJson(plans, rulePlans) : planAsText(plans, rulePlans, target.cluster, why),
+    );
     if (flags.json && why !== undefined) terminal.writeError(`${why}\n`);
     terminal.writeError(unclaimedLines(view.unclaimed()).join(""));
     const stays = staysText(view, selection);
@@ -271,12 +294,26 @@ async function printPlan(
   } catch (error) {
     if (!signal.aborted) throw error;
     if (stop.aborted) return 2;
-    const waiting = view.waitingFor().map((line) => `  ${line}`);
+    const waiting = waitingFor().map((line) => `  ${line}`);
     throw new UsageError(
       `These clusters did not answer within ${answerWithinMs / 1000} s:\n${waiting.join("\n")}`,
     );
   } finally {
     cancel();
-    await view.stop();
+    await Promise.all([view.stop(), rules?.stop()]);
+  }
+}
+
+/** A first plan says which secrets have to be read; then each is known, or refused. */
+async function readRulePlans(
+  rules: RuleView,
+  timers: CommandContext["environment"]["timers"],
+  signal: AbortSignal,
+): Promise<readonly NamedRulePlan[]> {
+  for (;;) {
+    const plans = rulePlansOf(rules);
+    const areKnown = rules.sources.every((source) => source.areSecretsKnown);
+    if (areKnown && rules.target.isSettled) return plans;
+    await timers.sleep(answerCheckMs, signal);
   }
 }

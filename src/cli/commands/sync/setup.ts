@@ -51,7 +51,7 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
       ? configOfFlags(flags)
       : await configOfFile(environment, flags, flags.config);
   const { namespaces, labels, exports, createNamespaces, forget, followSlices, damping } = config;
-  const { unreachable, unreachableAfterMs, sources } = config;
+  const { unreachable, unreachableAfterMs, sources, copyAs } = config;
   const imports = exports ? config.imports : "none";
   const isDerived = imports === "derived";
   const selection = new NamespaceSelection(namespaces === "all" ? "all" : new Set(namespaces), {
@@ -74,6 +74,7 @@ export async function syncSetup(environment: Environment, flags: SyncFlags): Pro
     damping,
     createNamespaces,
     forgottenClusters,
+    ...(copyAs === undefined ? {} : { copyAs }),
     imports,
     ...(isDerived ? { names: clusterSetNames } : {}),
   });

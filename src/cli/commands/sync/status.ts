@@ -38,10 +38,16 @@ export async function startSyncStatus(
 }
 
 /** Not ready when it is blind: without the target, or with no source that it can see. */
-export function readinessOf({ target, targetProblem, sources }: SyncerReport): ShownReadiness {
+export function readinessOf({
+  target,
+  targetProblem,
+  sources,
+  rules,
+}: SyncerReport): ShownReadiness {
   const notes = sources
     .filter(({ watches }) => watches.some(({ state }) => state === "stale"))
     .map(({ cluster, watches }) => `${cluster}: ${staleWatches(watches)}`);
+  for (const problem of rules?.problems ?? []) notes.push(problem);
   if (targetProblem !== null) return { problem: `${target}: ${targetProblem}`, notes };
   const isBlind = sources.every(({ isListed, isUnreachable }) => !isListed || isUnreachable);
   return { problem: isBlind ? "no source can be read" : undefined, notes };
@@ -91,9 +97,23 @@ export function statusText(report: SyncerReport): string {
     `${target}: ${targetProblem ?? "up to date"}, ${role}${writer === null ? "" : `, writer ${writer}`}`,
     ...sources.map((one) => `${one.cluster}: ${sourceText(one)}`),
     `${counted(services, "service")}, ${pending} pending, ${blocked} blocked`,
+    ...ruleLines(report.rules),
     `last error: ${report.lastError ?? "none"}`,
     "",
   ].join("\n");
+}
+
+function ruleLines(rules: SyncerReport["rules"]): readonly string[] {
+  if (rules === null) return [];
+  const { ingresses, problems, problemCount, pending, lastError } = rules;
+  const more = problemCount - problems.length;
+  return [
+    `${ingresses} ${ingresses === 1 ? "Ingress" : "Ingresses"} delivered, ` +
+      `${pending} pending, ${counted(problemCount, "problem")}`,
+    ...problems.map((problem) => `  ${problem}`),
+    ...(more > 0 ? [`  and ${more} more`] : []),
+    ...(lastError === null ? [] : [`last error of Ingresses: ${lastError}`]),
+  ];
 }
 
 type SourceReport = SyncerReport["sources"][number];

@@ -1,9 +1,12 @@
 // Prints the plan, the reports and the notes of `lockstep sync`. A plan without writes gets its reason:
 // every service is up to date, or none is selected.
+
+import type { RulesPlan } from "../../../decide/syncing/rules/plan-rules.ts";
 import { type NamespaceSelection, syncLabel } from "../../../decide/syncing/service-selection.ts";
-import { describeWrite } from "../../../decide/syncing/sync-write.ts";
+import { describeWrite, shownWrite } from "../../../decide/syncing/sync-write.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
 import { StatusError } from "../../../kube/client/client.ts";
+import type { RuleView } from "../../../outputs/rules/rule-view.ts";
 import type { SyncedReport } from "../../../outputs/slices/service-syncer.ts";
 import type { ClusterClient, ServicePlan, SyncView } from "../../../outputs/slices/sync-view.ts";
 import { counted } from "../../terminal/value-text.ts";
@@ -92,9 +95,34 @@ export function plansOf(view: SyncView): readonly NamedPlan[] {
   return [...view.keys].sort().map((key) => ({ service: key, ...view.plan(key) }));
 }
 
+export type NamedRulePlan = RulesPlan & { readonly namespace: string };
+
+export function rulePlansOf(view: RuleView): readonly NamedRulePlan[] {
+  return [...view.namespaces].sort().flatMap((namespace) => {
+    const plan = view.plan(namespace);
+    return plan === undefined ? [] : [{ namespace, ...plan }];
+  });
+}
+
+/** Why a service will not be synced after these plans; undefined when it will be. */
+export function obstacleAfter(
+  plans: readonly NamedPlan[],
+  view: SyncView,
+  namespace: string,
+  service: string,
+): string | undefined {
+  const plan = plans.find((one) => one.service === `${namespace}/${service}`);
+  const [write] = plan?.writes.filter(({ kind }) => kind === "Service") ?? [];
+  if (write === undefined || write.type === "update") {
+    return view.target.obstacle(namespace, service);
+  }
+  return write.type === "create" ? undefined : `the Service ${namespace}/${service} is not synced`;
+}
+
 /** `nothing` is the reason why there are no writes. */
 export function planAsText(
   plans: readonly NamedPlan[],
+  rulePlans: readonly NamedRulePlan[],
   target: string,
   nothing: string | undefined,
 ): string {
@@ -102,8 +130,14 @@ export function planAsText(
     ...writes.map(describeWrite),
     ...(blocked === undefined ? [] : [`cannot sync ${service}: ${blocked}`]),
   ]);
-  const writes = plans.reduce((sum, plan) => sum + plan.writes.length, 0);
-  return [...lines, nothing ?? `${counted(writes, "write")} to ${target}.`, ""].join("\n");
+  const rules = rulePlans.flatMap(({ writes, problems }) => [
+    ...writes.map(describeWrite),
+    ...problems.map((problem) => `not delivered: ${problem}`),
+  ]);
+  const writes = [...plans, ...rulePlans].reduce((sum, plan) => sum + plan.writes.length, 0);
+  return [...lines, ...rules, nothing ?? `${counted(writes, "write")} to ${target}.`, ""].join(
+    "\n",
+  );
 }
 
 /**
@@ -143,15 +177,22 @@ export function unclaimedLines(slicesByCluster: ReadonlyMap<string, number>): re
   });
 }
 
-/** One line for each service with writes or a problem. */
-export function planAsJson(plans: readonly NamedPlan[]): string {
-  return plans
+/** One line for each service, and for the Ingresses of a namespace, with writes or a problem. */
+export function planAsJson(
+  plans: readonly NamedPlan[],
+  rulePlans: readonly NamedRulePlan[],
+): string {
+  const services = plans
     .filter(({ writes, blocked }) => writes.length > 0 || blocked !== undefined)
-    .map(({ service, writes, blocked }) =>
-      JSON.stringify({ service, blocked: blocked ?? null, writes }),
-    )
-    .map((line) => `${line}\n`)
-    .join("");
+    .map(({ service, writes, blocked }) => ({ service, blocked: blocked ?? null, writes }));
+  const rules = rulePlans
+    .filter(({ writes, problems }) => writes.length > 0 || problems.length > 0)
+    .map(({ namespace, writes, problems }) => ({
+      ingresses: namespace,
+      problems,
+      writes: writes.map(shownWrite),
+    }));
+  return [...services, ...rules].map((line) => `${JSON.stringify(line)}\n`).join("");
 }
 
 /** `shop/web of lab-1 synced after 4 ms (1 write)` */

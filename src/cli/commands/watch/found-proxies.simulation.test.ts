@@ -65,6 +65,12 @@ test("finds the proxies of a cluster, asks them through the API server, and lets
     const traefik = { name: "traefik-1", address: "10.9.0.1", addresses, serviceAddress, asked: 0 };
     await startTraefik(world, traefik);
     await startPod(world, { name: "envoy-1", address: "10.9.0.2", labels: { app: "envoy" } });
+    const closed = { asked: 0 };
+    const { network } = world.simulation.host("10.9.0.2");
+    await network.listen({ host: "10.9.0.2", port: 9001 }, (exchange) => {
+      closed.asked += 1;
+      exchange.respond(404).end();
+    });
     let askedAtEnd = 0;
     const { out, errors } = await lockstepWatch(world, {
       args: ["--proxy", "auto"],
@@ -87,6 +93,9 @@ test("finds the proxies of a cluster, asks them through the API server, and lets
     );
     expect(out.trim().split("\n")).toHaveLength(1);
     expect([askedAtEnd > 10, traefik.asked - askedAtEnd]).toEqual([true, 0]);
+    // For 5 s once a second, and then at 30 s intervals.
+    expect(closed.asked).toBeLessThanOrEqual(9);
+    expect(closed.asked).toBeGreaterThan(5);
     const text = errors.replaceAll(/\s+/g, " ");
     expect(text).toContain(
       "proxy other/envoy-1 does not report its endpoints, so its routed times are unknown: GET " +

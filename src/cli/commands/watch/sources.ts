@@ -45,6 +45,9 @@ interface AskedProxy {
   readonly source: ProxySource;
 }
 
+/** Most proxies that are found and do not answer never will: their ports are closed. */
+const closedEveryMs = 30_000;
+
 /** The value of `--proxy` that finds the proxies of the clusters. */
 const findThem = "auto";
 
@@ -128,18 +131,19 @@ export class AskedProxies {
       if (this.#found.has(name)) continue;
       const { kind, port } = proxy;
       const ask = askingPod({ ...environment, ...proxy, client, port });
-      const asked = this.#asked({ name, url: name, kind }, ask);
+      const asked = this.#asked({ name, url: name, kind }, ask, closedEveryMs);
       this.#found.set(name, asked);
       asked.source.start();
     }
   }
 
-  #asked(address: ProxyAddress, ask: AskProxy): AskedProxy {
+  #asked(address: ProxyAddress, ask: AskProxy, lostEveryMs?: number): AskedProxy {
     const { environment, observer, clusters } = this.#options;
     const source = proxySource({
       ...environment,
       address,
       ask,
+      ...(lostEveryMs !== undefined && { lostEveryMs }),
       clusters,
       witness: observer.replica(address.name),
       isService: (service) => observer.isService(service),

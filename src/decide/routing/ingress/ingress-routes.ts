@@ -6,7 +6,6 @@ import type { AuthMethod, ExternalAuth, RoutePolicy } from "../../route-policy.t
 import type { HostAlias } from "../host-aliases.ts";
 import { anyHost, hostOf, wildcardOver, wwwCounterpart } from "../host-name.ts";
 import {
-  type Backend,
   backendKey,
   claimOf,
   describeMatch,
@@ -192,7 +191,7 @@ class Translation {
   /** An application root is meant for `/` even where the Ingress has other paths of the host only. */
   #addRoots(): void {
     if (this.#settings.policy.appRoot === undefined) return;
-    const rootless = new Map<string, Backend>();
+    const rootless = new Map<string, Route["backend"]>();
     for (const { host, backend } of this.#routes) rootless.set(host, backend);
     for (const { host, match } of this.#routes) {
       if (match.path === "/" && match.type !== "Regex") rootless.delete(host);
@@ -239,9 +238,10 @@ class Translation {
     }
   }
 
-  #add(host: string, match: RouteMatch, backend: Backend, standing: RouteStanding): void {
+  #add(host: string, match: RouteMatch, backend: Route["backend"], standing: RouteStanding): void {
     const { canary } = this.#settings;
-    this.#bytes += ruleBytes + Buffer.byteLength(match.path) + backendKey(backend).length;
+    const ofBackend = backend === undefined ? 0 : backendKey(backend).length;
+    this.#bytes += ruleBytes + Buffer.byteLength(match.path) + ofBackend;
     if (this.#bytes > maxIngressBytes) {
       const what = `${describeMatch(match)} of host ${host}`;
       const why = `the Ingress has more than ${maxIngressBytes} bytes of rules`;

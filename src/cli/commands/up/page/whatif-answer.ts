@@ -182,10 +182,17 @@ function otherFigures({ nodes, load }: Prediction): readonly Figure[] {
     verbs.reduce((sum, verb) => sum + rates[verb], 0);
   return [
     plain("flaps", "a healthy node is marked lost", flapsText(nodes.flapsPerHour)),
-    plain("dead-node", "a dead node is marked lost after", spread(nodes.noticed)),
+    deadNode(nodes.noticed),
     plain("load-mean", "requests at the API server", rateText(total(load.mean)), "a second"),
     plain("load-peak", "in the busiest second", rateText(total(load.peak)), "requests"),
   ];
+}
+
+function deadNode(noticed: Prediction["nodes"]["noticed"]): Figure {
+  const text = "a dead node is marked lost after";
+  if (noticed === undefined) return plain("dead-node", text, spread(noticed));
+  const { p50Ms, maxMs } = noticed;
+  return plain("dead-node", text, durationText(p50Ms), `at most ${durationText(maxMs)}`);
 }
 
 function duration(id: string, text: string, ms: number | undefined, otherwise = "–"): Figure {
@@ -206,7 +213,7 @@ function chartsOf({ depths, waits }: PublishingTrace): Series[] {
     {
       id: "whatif-queue",
       chart: "queue",
-      title: "services in the queue of the controllers",
+      title: "services in the queue of the controllers, without the idle hours between resyncs",
       unit: "count",
       hop: null,
       ...none,

@@ -1,0 +1,89 @@
+-- The conditions of a rule on a request besides its host and path: the port it came in by, its method,
+-- headers and parameters of its query. Pure: `ask` reads the request. The twin is in
+-- src/outputs/nginx/route-match.ts.
+local pattern = require("lockstep.pattern")
+
+local _M = {}
+
+local function prepare_fields(fields)
+    for _, field in ipairs(fields or {}) do
+        field.variable = "http_" .. field.name:lower():gsub("-", "_")
+        field.compiled = field.pattern and pattern.compile(field.pattern)
+    end
+end
+
+-- Once, before it is asked for.
+function _M.prepare(when)
+    prepare_fields(when.headers)
+    prepare_fields(when.query)
+    if when.ports ~= nil then
+        when.port_set = {}
+        for _, port in ipairs(when.ports) do
+            when.port_set[port] = true
+        end
+    end
+end
+
+-- A comparison that takes too long says so by its second result, and never "no".
+local function fits(field, value)
+    if value == nil then
+        return false
+    end
+    if field.compiled ~= nil then
+        return pattern.matches(field.compiled, value)
+    end
+    return value == field.value
+end
+
+local function all_fit(fields, value_of)
+    for index = 1, fields and #fields or 0 do
+        local field = fields[index]
+        local fine, problem = fits(field, value_of(field))
+        if not fine then
+            return false, problem
+        end
+    end
+    return true
+end
+
+-- Without `ask` nothing is known of the request, and nothing holds.
+function _M.hold(when, ask)
+    if ask == nil then
+        return false
+    end
+    if when.port_set ~= nil and not when.port_set[ask.port()] then
+        return false
+    end
+    if when.method ~= nil and when.method ~= ask.method() then
+        return false
+    end
+    local fine, problem = all_fit(when.headers, ask.header)
+    if not fine then
+        return false, problem
+    end
+    return all_fit(when.query, ask.parameter)
+end
+
+-- Of the request that this worker serves now. More parameters than this are not looked at.
+local MOST_PARAMETERS = 100
+
+_M.of_request = {
+    port = function()
+        return tonumber(ngx.var.server_port)
+    end,
+    method = function()
+        return ngx.req.get_method()
+    end,
+    header = function(field)
+        return ngx.var[field.variable]
+    end,
+    parameter = function(field)
+        local value = ngx.req.get_uri_args(MOST_PARAMETERS)[field.name]
+        if type(value) == "table" then
+            value = value[1]
+        end
+        return value == true and "" or value
+    end,
+}
+
+return _M

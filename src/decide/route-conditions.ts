@@ -1,0 +1,31 @@
+// The conditions of a rule on a request, besides host and path. All of it is data: checked when it is made from
+// an object, pushed beside the rule, and read by the proxy's Lua (proxy/lua/lockstep/conditions.lua).
+
+export interface RouteConditions {
+  /** The request came in by one of these; any when absent. */
+  readonly ports?: readonly number[];
+  readonly method?: string;
+  /** All of them. */
+  readonly headers?: readonly FieldCondition[];
+  readonly query?: readonly FieldCondition[];
+}
+
+/** Of a header or a parameter of the query: its value, or an expression that matches it. */
+export interface FieldCondition {
+  readonly name: string;
+  readonly value?: string;
+  readonly pattern?: string;
+}
+
+/** A method goes before headers, and more of them before fewer; then parameters of the query. */
+export function compareConditions(a: RouteConditions = {}, b: RouteConditions = {}): number {
+  return (
+    countOf(b.method) - countOf(a.method) ||
+    (b.headers?.length ?? 0) - (a.headers?.length ?? 0) ||
+    (b.query?.length ?? 0) - (a.query?.length ?? 0)
+  );
+}
+
+function countOf(value: string | undefined): number {
+  return value === undefined ? 0 : 1;
+}

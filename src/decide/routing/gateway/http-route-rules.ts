@@ -1,0 +1,223 @@
+// The rules of an HTTPRoute as routes of the neutral model, for the hosts and ports of the listeners that
+// it is attached to. A rule that cannot be honoured is answered with 500. Pure.
+import type { FieldMatch, HttpRoute, HttpRouteMatch } from "../../../kube/kinds/http-route.ts";
+import type { FieldCondition, RouteConditions } from "../../route-conditions.ts";
+import type { RoutePolicy } from "../../route-policy.ts";
+import { regexProblem } from "../regex.ts";
+import type { Route, RouteMatch, RouteOrigin } from "../route.ts";
+import { shown } from "../shown-text.ts";
+import { decodedPath } from "./decoded-path.ts";
+import { tableNames } from "./gateway-hosts.ts";
+import { type BackendFacts, type BackendProblem, backendsOfRule } from "./route-backends.ts";
+import { headerName, policyOfRule } from "./route-filters.ts";
+
+/** The hosts by which a route can be reached. */
+export interface ReachedHost {
+  readonly host: string;
+  /** The Gateway by which it has the host. */
+  readonly gateway: RouteOrigin;
+  /** Undefined for all that the proxy has. */
+  readonly ports: readonly number[] | undefined;
+}
+
+export interface HttpRouteRules {
+  readonly routes: readonly Route[];
+  readonly references: readonly BackendProblem[];
+  /** Rules that are answered with 500, and why. */
+  readonly refused: readonly string[];
+  /** Parts of rules that are served without them. */
+  readonly ignored: readonly string[];
+  readonly ruleCount: number;
+}
+
+export function httpRouteOrigin({ metadata }: HttpRoute): RouteOrigin {
+  const { namespace, name, creationTimestamp, deletionTimestamp } = metadata;
+  const createdAtMs = creationTimestamp ?? Number.POSITIVE_INFINITY;
+  const origin: RouteOrigin = { kind: "HTTPRoute", namespace, name, createdAtMs };
+  return deletionTimestamp === undefined ? origin : { ...origin, isLeaving: true };
+}
+
+/** As the proxy has it (proxy/lua/lockstep/policy_entry.lua). */
+const maxValueBytes = 4_096;
+
+/** Of one object; to look at one takes up to some milliseconds. */
+const maxRegexes = 64;
+
+/** Of one object: names times paths. */
+const maxRoutes = 20_000;
+
+const refusedPolicy: RoutePolicy = { refuse: 500 };
+
+const everything: HttpRouteMatch = {
+  pathType: "PathPrefix",
+  path: "/",
+  method: undefined,
+  headers: [],
+  queryParams: [],
+};
+
+interface Plan {
+  readonly match: RouteMatch;
+  readonly policy: RoutePolicy | undefined;
+  readonly backend: Route["backend"];
+  readonly shares: NonNullable<Route["shares"]>;
+}
+
+export function httpRouteRules(
+  route: HttpRoute,
+  reached: readonly ReachedHost[],
+  facts: BackendFacts,
+): HttpRouteRules {
+  const { namespace } = route.metadata;
+  const plans: Plan[] = [];
+  const references: BackendProblem[] = [];
+  const refused: string[] = [];
+  const ignored: string[] = [];
+  let regexes = 0;
+  for (const [index, rule] of route.rules.entries()) {
+    const where = `spec.rules[${index}]`;
+    const policy = policyOfRule(rule);
+    const backends = backendsOfRule(rule, namespace, facts);
+    references.push(...backends.problems.filter(({ reason }) => reason !== undefined));
+    const unfit = backends.problems.find(({ reason }) => reason === undefined);
+    const problem = typeof policy === "string" ? policy : unfit?.message;
+    if (problem !== undefined) {
+      refused.push(`${where}: ${problem}, so its requests are answered with 500`);
+    }
+    if (rule.unread.length > 0) {
+      ignored.push(`${where}: ${rule.unread.map(shown).join(", ")} is not supported and ignored`);
+    }
+    const matches = rule.matches.length === 0 ? [everything] : rule.matches;
+    for (const [at, match] of matches.entries()) {
+      const found = matchOf(match);
+      if (typeof found === "string") {
+        refused.push(`${where}.matches[${at}]: ${found}, so it matches nothing`);
+        continue;
+      }
+      regexes += regexCount(found);
+      if (regexes > maxRegexes) {
+        refused.push(`${where}.matches[${at}]: the route has more than ${maxRegexes} expressions`);
+        continue;
+      }
+      if (problem !== undefined || typeof policy === "string") {
+        plans.push({ match: found, policy: refusedPolicy, backend: undefined, shares: [] });
+      } else {
+        const { backend, shares } = backends;
+        plans.push({
+          match: found,
+          policy: servingPolicy(policy, backend, shares),
+          backend,
+          shares,
+        });
+      }
+    }
+  }
+  const origin = httpRouteOrigin(route);
+  const routes = reached.flatMap(({ host, gateway, ports }) =>
+    tableNames(host).flatMap((name) =>
+      plans.map((plan): Route => {
+        const { match, policy, backend, shares } = plan;
+        return {
+          host: name,
+          match: withPorts(match, ports),
+          backend,
+          ...(shares.length > 0 && { shares }),
+          standing: "rule",
+          policy,
+          canary: undefined,
+          origin,
+          gateway,
+        };
+      }),
+    ),
+  );
+  if (routes.length > maxRoutes) {
+    ignored.push(
+      `host names times matches give more than ${maxRoutes} rules; the last are ignored`,
+    );
+  }
+  return {
+    routes: routes.slice(0, maxRoutes),
+    references,
+    refused,
+    ignored,
+    ruleCount: route.rules.length,
+  };
+}
+
+/** A rule without any valid backend is answered here, and so is one that only redirects. */
+function servingPolicy(
+  policy: RoutePolicy,
+  backend: Route["backend"],
+  shares: readonly object[],
+): RoutePolicy | undefined {
+  if (policy.partRedirect !== undefined) return policy;
+  if (backend === undefined && shares.length === 0) return refusedPolicy;
+  // Where a part of the requests leads nowhere, something has to look at each of them.
+  return Object.keys(policy).length === 0 ? undefined : policy;
+}
+
+function withPorts(match: RouteMatch, ports: readonly number[] | undefined): RouteMatch {
+  return ports === undefined ? match : { ...match, when: { ports, ...match.when } };
+}
+
+function regexCount({ type, when }: RouteMatch): number {
+  const fields = [...(when?.headers ?? []), ...(when?.query ?? [])];
+  const patterns = fields.filter(({ pattern }) => pattern !== undefined).length;
+  return patterns + (type === "Regex" ? 1 : 0);
+}
+
+/** The match, or what is wrong with it. */
+function matchOf(match: HttpRouteMatch): RouteMatch | string {
+  const { pathType, path, method, headers, queryParams } = match;
+  const decoded = pathType === "RegularExpression" ? path : decodedPath(path);
+  if (decoded === undefined || !decoded.startsWith("/")) {
+    return `${shown(path)} is not a path that begins with a slash`;
+  }
+  if (method !== undefined && !/^[A-Z]{1,20}$/.test(method)) return "method is not supported";
+  const ofHeaders = conditionsOf(headers, (name) => name.toLowerCase());
+  if (typeof ofHeaders === "string") return `headers: ${ofHeaders}`;
+  const ofQuery = conditionsOf(queryParams, (name) => name);
+  if (typeof ofQuery === "string") return `queryParams: ${ofQuery}`;
+  const when: RouteConditions = {
+    ...(method !== undefined && { method }),
+    ...(ofHeaders.length > 0 && { headers: ofHeaders }),
+    ...(ofQuery.length > 0 && { query: ofQuery }),
+  };
+  const rest = Object.keys(when).length === 0 ? {} : { when };
+  if (pathType === "Exact") return { path: decoded, type: "Exact", ...rest };
+  if (pathType === "PathPrefix") {
+    const stripped = decoded.replace(/\/$/, "");
+    return { path: stripped === "" ? "/" : stripped, type: "Prefix", ...rest };
+  }
+  if (pathType !== "RegularExpression") return `path type ${shown(pathType)} is not supported`;
+  const problem = regexProblem(path);
+  return problem === undefined ? { path, type: "Regex", ...rest } : `path: ${problem}`;
+}
+
+/** Of names that are the same the first counts. */
+function conditionsOf(
+  matches: readonly FieldMatch[],
+  keyOf: (name: string) => string,
+): readonly FieldCondition[] | string {
+  const found = new Map<string, FieldCondition>();
+  for (const { name, value, type } of matches) {
+    if (!headerName.test(name) && !/^[\w.~!$'*+-]{1,256}$/.test(name)) {
+      return `the name ${shown(name)} is not supported`;
+    }
+    const isPlain = !/[\p{Cc}\p{Surrogate}]/u.test(value);
+    if (!isPlain || Buffer.byteLength(value) > maxValueBytes) {
+      return `the value of ${name} is not supported`;
+    }
+    if (found.has(keyOf(name))) continue;
+    if (type === "Exact") {
+      found.set(keyOf(name), { name, value });
+      continue;
+    }
+    if (type !== "RegularExpression") return `the type ${shown(type)} is not supported`;
+    const problem = regexProblem(value);
+    if (problem !== undefined) return problem;
+    found.set(keyOf(name), { name, pattern: `^(?:${value})$` });
+  }
+  return [...found.values()];
+}

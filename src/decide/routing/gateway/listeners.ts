@@ -1,0 +1,210 @@
+// The listeners of Gateways: which of them the proxy can serve, and why it cannot serve the others. All
+// Gateways share the proxy's addresses and ports, so a listener is a port and a host name. Pure.
+import type { Gateway, GatewayListener } from "../../../kube/kinds/gateway.ts";
+import { gatewayGroup } from "../../../kube/kinds/gateway-class.ts";
+import { objectKey } from "../../../kube/kinds/kind.ts";
+import type { SecretReference } from "../../../sources/secret-source.ts";
+import type { CheckedSecret } from "../checked-secret.ts";
+import { anyHost, hostOf } from "../host-name.ts";
+import type { RouteOrigin } from "../route.ts";
+import { shown } from "../shown-text.ts";
+import { condition, type GatewayCondition } from "./gateway-condition.ts";
+import { covers } from "./gateway-hosts.ts";
+import type { ReferenceGrants } from "./reference-grants.ts";
+
+/**
+ * By port that a listener may name, the port of the proxy where its requests come in. They are fixed when
+ * the proxy starts. Where a load balancer is in front of it, the two are different.
+ */
+export interface ProxyPorts {
+  readonly http: ReadonlyMap<number, number>;
+  readonly https: ReadonlyMap<number, number>;
+}
+
+export interface ListenerFacts {
+  readonly ports: ProxyPorts;
+  readonly grants: ReferenceGrants;
+  /** By `namespace/name`, the state of a secret of certificates. */
+  readonly certificate: (reference: SecretReference) => CheckedSecret;
+}
+
+export interface DecidedListener {
+  readonly gateway: Gateway;
+  readonly listener: GatewayListener;
+  readonly origin: RouteOrigin;
+  readonly host: string;
+  /** Of the proxy. */
+  readonly port: number;
+  /** Requests for it can come in, and routes be attached. */
+  readonly isAccepted: boolean;
+  readonly kinds: readonly string[];
+  /** The secret whose certificate it shows; undefined where it shows none. */
+  readonly secret: SecretReference | undefined;
+  /** Accepted, Programmed, ResolvedRefs, Conflicted. */
+  readonly conditions: readonly GatewayCondition[];
+}
+
+export function gatewayOrigin(gateway: Gateway): RouteOrigin {
+  const { namespace, name, creationTimestamp } = gateway.metadata;
+  const createdAtMs = creationTimestamp ?? Number.POSITIVE_INFINITY;
+  return { kind: "Gateway", namespace, name, createdAtMs };
+}
+
+export function decideListeners(
+  gateway: Gateway,
+  facts: ListenerFacts,
+): readonly DecidedListener[] {
+  const origin = gatewayOrigin(gateway);
+  return gateway.listeners.map((listener) => {
+    const host = hostOf(listener.hostname);
+    const problem = acceptProblem(gateway, listener, host, facts);
+    const conflict = problem === undefined ? conflictOf(gateway, listener) : undefined;
+    const kinds = supportedKinds(listener);
+    const references = referencesOf(gateway, listener, kinds, facts);
+    const isAccepted = problem === undefined && conflict === undefined;
+    const isProgrammed = isAccepted && references.problem === undefined;
+    const [reason, message] = problem ?? conflict ?? ["Accepted", ""];
+    const why = problem ?? conflict ?? references.problem;
+    return {
+      gateway,
+      listener,
+      origin,
+      host: host ?? anyHost,
+      port: openPorts(listener, facts.ports).get(listener.port) ?? listener.port,
+      isAccepted,
+      kinds,
+      secret: isAccepted ? references.secret : undefined,
+      conditions: [
+        condition("Accepted", isAccepted, reason, message),
+        isProgrammed
+          ? condition("Programmed", true, "Programmed")
+          : condition("Programmed", false, "Invalid", why?.[1]),
+        references.problem === undefined
+          ? condition("ResolvedRefs", true, "ResolvedRefs")
+          : condition("ResolvedRefs", false, ...references.problem),
+        conflict === undefined
+          ? condition("Conflicted", false, "NoConflicts")
+          : condition("Conflicted", true, ...conflict),
+      ],
+    };
+  });
+}
+
+type Problem = readonly [reason: string, message: string];
+
+function acceptProblem(
+  gateway: Gateway,
+  { port, protocol, tls, hostname }: GatewayListener,
+  host: string | undefined,
+  { ports }: ListenerFacts,
+): Problem | undefined {
+  if (protocol !== "HTTP" && protocol !== "HTTPS") {
+    return [
+      "UnsupportedProtocol",
+      `protocol ${shown(protocol)} is not supported: use HTTP or HTTPS`,
+    ];
+  }
+  const open = openPorts({ protocol }, ports);
+  if (!open.has(port)) {
+    const listed = open.size === 0 ? "none" : [...open.keys()].join(", ");
+    const what = `the proxy does not listen on port ${port} for ${protocol}`;
+    return ["PortUnavailable", `${what}; its ports are fixed when it starts (${listed})`];
+  }
+  if (host === undefined) return ["Invalid", `${shown(hostname)} is not a host name`];
+  // Served without these, a listener would let in clients that it is to refuse.
+  const unread = [...gateway.unread.map((one) => `spec.${one}`), ...(tls?.unread ?? [])];
+  if (unread.length > 0) return ["Invalid", `${unread.join(", ")}: this is not supported`];
+  if (protocol === "HTTPS" && tls?.mode !== "Terminate") {
+    return ["Invalid", "an HTTPS listener needs tls with mode Terminate"];
+  }
+  return undefined;
+}
+
+function openPorts(
+  { protocol }: Pick<GatewayListener, "protocol">,
+  { http, https }: ProxyPorts,
+): ReadonlyMap<number, number> {
+  return protocol === "HTTPS" ? https : http;
+}
+
+/** With an earlier listener of the Gateway: that one keeps its port, or its name. */
+function conflictOf(gateway: Gateway, listener: GatewayListener): Problem | undefined {
+  for (const other of gateway.listeners) {
+    if (other === listener) return undefined;
+    if (other.port !== listener.port) continue;
+    const where = `listener ${shown(other.name)} has the same port`;
+    if (other.protocol !== listener.protocol) {
+      return ["ProtocolConflict", `${where} with another protocol`];
+    }
+    if (other.hostname === listener.hostname) {
+      return ["HostnameConflict", `${where} and the same host name`];
+    }
+  }
+  return undefined;
+}
+
+function supportedKinds({ kinds, protocol }: GatewayListener): readonly string[] {
+  if (protocol !== "HTTP" && protocol !== "HTTPS") return [];
+  const isOurs = kinds.some(({ group, kind }) => group === gatewayGroup && kind === "HTTPRoute");
+  return kinds.length === 0 || isOurs ? ["HTTPRoute"] : [];
+}
+
+interface References {
+  readonly secret?: SecretReference;
+  readonly problem?: Problem;
+}
+
+function referencesOf(
+  gateway: Gateway,
+  { kinds, tls, protocol }: GatewayListener,
+  supported: readonly string[],
+  { grants, certificate }: ListenerFacts,
+): References {
+  if (kinds.length > supported.length) {
+    return {
+      problem: ["InvalidRouteKinds", "only HTTPRoute is supported among allowedRoutes.kinds"],
+    };
+  }
+  if (protocol !== "HTTPS" || tls === undefined) return {};
+  const [first, ...others] = tls.certificateRefs;
+  if (first === undefined) {
+    return { problem: ["InvalidCertificateRef", "tls.certificateRefs is empty"] };
+  }
+  if (others.length > 0) {
+    const what = "one certificate per listener is supported: add a listener for the other names";
+    return { problem: ["InvalidCertificateRef", what] };
+  }
+  const { namespace } = gateway.metadata;
+  const target = { ...first, namespace: first.namespace ?? namespace };
+  const key = objectKey(target);
+  if (target.group !== "" || target.kind !== "Secret") {
+    return { problem: ["InvalidCertificateRef", "certificateRefs must name a Secret"] };
+  }
+  const from = { group: gatewayGroup, kind: "Gateway", namespace };
+  if (!grants.allow(from, target)) {
+    return { problem: ["RefNotPermitted", `no ReferenceGrant allows the secret ${shown(key)}`] };
+  }
+  const reference = { namespace: target.namespace, name: target.name };
+  const { found, problem } = certificate(reference);
+  const isUsable = found !== undefined || problem === undefined;
+  return {
+    secret: reference,
+    ...(isUsable ? {} : { problem: ["InvalidCertificateRef", problem] as const }),
+  };
+}
+
+/** Whether requests for the host at the listener's port come to another one, which names it more closely. */
+export function isOvershadowed(
+  { port, host }: DecidedListener,
+  effective: string,
+  all: readonly DecidedListener[],
+): boolean {
+  return all.some(
+    (other) =>
+      other.isAccepted &&
+      other.port === port &&
+      other.host !== host &&
+      covers(host, other.host) &&
+      covers(other.host, effective),
+  );
+}

@@ -1,0 +1,76 @@
+// The services of an HTTPRoute's rule with their shares of the requests, and what is wrong with the
+// others. An invalid one keeps its share, which is answered with 500. Pure.
+import { gatewayGroup } from "../../../kube/kinds/gateway-class.ts";
+import type { HttpBackendRef, HttpRouteRule } from "../../../kube/kinds/http-route.ts";
+import { objectKey } from "../../../kube/kinds/kind.ts";
+import type { Backend, BackendShare } from "../route.ts";
+import { shown } from "../shown-text.ts";
+import type { ReferenceGrants } from "./reference-grants.ts";
+
+export interface BackendFacts {
+  readonly grants: ReferenceGrants;
+  /** Whether any cluster has the service. */
+  readonly hasService: (namespace: string, name: string) => boolean;
+}
+
+export interface RuleBackends {
+  /** Gets what the shares leave. */
+  readonly backend: Backend | undefined;
+  readonly shares: readonly BackendShare[];
+  readonly problems: readonly BackendProblem[];
+}
+
+export interface BackendProblem {
+  /** As the specification names it; undefined for what it leaves open. */
+  readonly reason: "InvalidKind" | "RefNotPermitted" | "BackendNotFound" | undefined;
+  readonly message: string;
+}
+
+const serviceName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+
+export function backendsOfRule(
+  rule: Pick<HttpRouteRule, "backendRefs">,
+  namespace: string,
+  facts: BackendFacts,
+): RuleBackends {
+  const problems: BackendProblem[] = [];
+  const weighed = rule.backendRefs.map((reference) => {
+    const found = backendOf(reference, namespace, facts);
+    const isBackend = "port" in found;
+    if (!isBackend) problems.push(found);
+    return { backend: isBackend ? found : undefined, weight: Math.max(0, reference.weight) };
+  });
+  const serving = weighed.filter(({ weight }) => weight > 0);
+  const [first, ...others] = serving;
+  let left = serving.reduce((sum, { weight }) => sum + weight, 0);
+  const shares = others.map(({ backend, weight }) => {
+    const share = { backend, weight, weightTotal: left };
+    left -= weight;
+    return share;
+  });
+  return { backend: first?.backend, shares, problems };
+}
+
+function backendOf(
+  { group, kind, namespace, name, port, filters }: HttpBackendRef,
+  ownNamespace: string,
+  { grants, hasService }: BackendFacts,
+): Backend | BackendProblem {
+  const target = { group, kind, namespace: namespace ?? ownNamespace, name };
+  const what = `backend ${shown(objectKey(target))}`;
+  if (group !== "" || kind !== "Service") {
+    return { reason: "InvalidKind", message: `${what}: only Services are supported` };
+  }
+  const from = { group: gatewayGroup, kind: "HTTPRoute", namespace: ownNamespace };
+  if (!grants.allow(from, target)) {
+    return { reason: "RefNotPermitted", message: `${what}: no ReferenceGrant allows it` };
+  }
+  const isPort = port !== undefined && port >= 1 && port <= 65_535;
+  if (!isPort || !serviceName.test(name) || !hasService(target.namespace, name)) {
+    return { reason: "BackendNotFound", message: `${what}: no cluster has this service` };
+  }
+  if (filters.length > 0) {
+    return { reason: undefined, message: `${what}: filters of a backend are not supported` };
+  }
+  return { namespace: target.namespace, name, port };
+}

@@ -1,0 +1,126 @@
+// Gateways and HTTPRoutes as they stand: decided again with the routes, from the objects and from what
+// else their rules depend on. `decide/routing/gateway/` has the rules.
+import type { Claimant } from "../decide/routing/certificate-claims.ts";
+import type { ClaimantChanges } from "../decide/routing/certificates.ts";
+import { checkedSecret } from "../decide/routing/checked-secret.ts";
+import {
+  type GatewayDecision,
+  GatewayFrontEnd,
+  noGateways,
+} from "../decide/routing/gateway/gateway-front-end.ts";
+import type { ProxyPorts } from "../decide/routing/gateway/listeners.ts";
+import type { RoutingProblem } from "../decide/routing/route.ts";
+import type { RouteTable } from "../decide/routing/routing.ts";
+import type { HostProblems } from "../decide/status/gateway-status.ts";
+import type { Clock } from "../environment/clock.ts";
+import { objectKey } from "../kube/kinds/kind.ts";
+import type { SnapshotSource } from "../model/service-snapshot.ts";
+import type { GatewaySource } from "../sources/gateway-source.ts";
+import type { IngressSource } from "../sources/ingress-source.ts";
+import type { SecretSource } from "../sources/secret-source.ts";
+
+export interface GatewayOptions {
+  readonly source: Pick<GatewaySource, "classes" | "gateways" | "routes" | "grants">;
+  readonly ports: ProxyPorts;
+  readonly namespaces: Pick<IngressSource, "labelsOf">;
+}
+
+export interface ShownGatewaysOptions {
+  /** Without it there are no Gateways. */
+  readonly gateways?: GatewayOptions | undefined;
+  readonly sources: readonly Pick<SnapshotSource, "service" | "isListed">[];
+  readonly secrets?: Pick<SecretSource, "get"> | undefined;
+  readonly clock: Pick<Clock, "wallMs">;
+}
+
+export class ShownGateways {
+  readonly #options: ShownGatewaysOptions;
+  readonly #frontEnd = new GatewayFrontEnd();
+  /** By `namespace/name`, the services that routes refer to, and whether they were there. */
+  #services = new Map<string, boolean>();
+  #claims: ReadonlySet<Claimant> = new Set();
+  #decision: GatewayDecision = noGateways;
+
+  constructor(options: ShownGatewaysOptions) {
+    this.#options = options;
+  }
+
+  /** The last decision. */
+  get decision(): GatewayDecision {
+    return this.#decision;
+  }
+
+  decide(): GatewayDecision {
+    const { gateways, secrets, clock } = this.#options;
+    if (gateways === undefined) return noGateways;
+    const { source, ports, namespaces } = gateways;
+    const services = new Map<string, boolean>();
+    const now = clock.wallMs();
+    this.#decision = this.#frontEnd.decide(source, {
+      ports,
+      labelsOf: (namespace) => namespaces.labelsOf(namespace),
+      certificate: (reference) => {
+        const known = secrets?.get(reference) ?? { kind: "unread" };
+        return checkedSecret(known, objectKey(reference), now);
+      },
+      hasService: (namespace, name) => {
+        const key = `${namespace}/${name}`;
+        const found = services.get(key) ?? this.#hasService(namespace, name);
+        services.set(key, found);
+        return found;
+      },
+    });
+    this.#services = services;
+    return this.#decision;
+  }
+
+  /** The certificates that are asked for otherwise than when this was last called. */
+  takeClaimChanges(): ClaimantChanges {
+    const before = this.#claims;
+    const now = new Set<Claimant>(this.#decision.claims);
+    this.#claims = now;
+    return {
+      joined: [...now].filter((one) => !before.has(one)),
+      left: [...before].filter((one) => !now.has(one)),
+    };
+  }
+
+  /** The certificates are decided from nothing: every claim is new. */
+  forgetClaims(): void {
+    this.#claims = new Set();
+  }
+
+  /** Whether a service, `namespace/name`, that a route refers to has come or gone since. */
+  isNews(service: string): boolean {
+    const known = this.#services.get(service);
+    if (known === undefined) return false;
+    const slash = service.indexOf("/");
+    return this.#hasService(service.slice(0, slash), service.slice(slash + 1)) !== known;
+  }
+
+  /** Clusters that are not listed yet may have it. */
+  #hasService(namespace: string, name: string): boolean {
+    return this.#options.sources.some(
+      (source) => !source.isListed || source.service(namespace, name) !== undefined,
+    );
+  }
+}
+
+/** Problems that authors read in the status of their object, and not in Events. */
+export function isOfGateways({ origin }: RoutingProblem): boolean {
+  return origin.kind === "HTTPRoute" || origin.kind === "Gateway" || origin.kind === "GatewayClass";
+}
+
+/** The names of a route, `namespace/name`, that another object has. */
+export function takenHosts(
+  { routes, gateways }: { readonly routes: RouteTable; readonly gateways: ShownGateways },
+  route: string,
+): HostProblems {
+  const isOwn = ({ origin: { kind, namespace, name }, reason }: RoutingProblem) =>
+    reason === "HostTaken" && kind === "HTTPRoute" && `${namespace}/${name}` === route;
+  const messages = routes.problems.filter(isOwn).map(({ message }) => message);
+  if (messages.length === 0) return { messages, isWhole: false };
+  const found = gateways.decision.routes.find((one) => objectKey(one.route.metadata) === route);
+  const hosts = new Set(found?.rules.routes.map(({ host }) => host));
+  return { messages, isWhole: messages.length >= hosts.size };
+}

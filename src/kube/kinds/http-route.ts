@@ -1,0 +1,237 @@
+// An HTTPRoute of the Gateway API: to which Gateways it is attached, for which hosts, and its rules.
+// Anything not understood here keeps its name, so that the rule is refused rather than served without it.
+import {
+  listAt,
+  optionalInteger,
+  optionalRecordAt,
+  optionalString,
+  type RawRecord,
+  recordAt,
+  requiredRecord,
+  stringsAt,
+} from "./fields.ts";
+import { type ObjectReference, referenceOf } from "./gateway.ts";
+import { type GatewayVersion, gatewayGroup, generationOf } from "./gateway-class.ts";
+import type { Kind, ObjectMeta } from "./kind.ts";
+import { objectRecord, projectMetadata } from "./metadata.ts";
+
+export interface HttpRoute {
+  readonly metadata: ObjectMeta;
+  readonly generation: number;
+  readonly parentRefs: readonly ParentRef[];
+  readonly hostnames: readonly string[];
+  readonly rules: readonly HttpRouteRule[];
+  readonly status: unknown;
+}
+
+export interface ParentRef extends ObjectReference {
+  readonly sectionName: string | undefined;
+  readonly port: number | undefined;
+}
+
+export interface HttpRouteRule {
+  readonly matches: readonly HttpRouteMatch[];
+  readonly filters: readonly HttpRouteFilter[];
+  readonly backendRefs: readonly HttpBackendRef[];
+  /** Durations as written. */
+  readonly requestTimeout: string | undefined;
+  readonly backendRequestTimeout: string | undefined;
+  /** Further fields of the rule, which nothing here understands. */
+  readonly unread: readonly string[];
+}
+
+export interface HttpRouteMatch {
+  readonly pathType: string;
+  readonly path: string;
+  readonly method: string | undefined;
+  readonly headers: readonly FieldMatch[];
+  readonly queryParams: readonly FieldMatch[];
+}
+
+export interface FieldMatch {
+  readonly name: string;
+  readonly value: string;
+  /** `Exact` unless given. */
+  readonly type: string;
+}
+
+export interface HttpBackendRef extends ObjectReference {
+  readonly port: number | undefined;
+  readonly weight: number;
+  readonly filters: readonly HttpRouteFilter[];
+}
+
+export interface HttpRouteFilter {
+  readonly type: string;
+  readonly requestHeaders: HeaderChanges | undefined;
+  readonly responseHeaders: HeaderChanges | undefined;
+  readonly redirect: HttpRedirect | undefined;
+  readonly rewrite: HttpRewrite | undefined;
+}
+
+export interface HeaderChanges {
+  readonly set: readonly HeaderValue[];
+  readonly add: readonly HeaderValue[];
+  readonly remove: readonly string[];
+}
+
+export interface HeaderValue {
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface PathChange {
+  readonly type: string;
+  readonly value: string;
+}
+
+export interface HttpRedirect {
+  readonly scheme: string | undefined;
+  readonly hostname: string | undefined;
+  readonly path: PathChange | undefined;
+  readonly port: number | undefined;
+  readonly status: number;
+}
+
+export interface HttpRewrite {
+  readonly hostname: string | undefined;
+  readonly path: PathChange | undefined;
+}
+
+export function httpRouteKind(version: GatewayVersion): Kind<HttpRoute> {
+  const kind: Kind<HttpRoute> = {
+    group: gatewayGroup,
+    version,
+    kind: "HTTPRoute",
+    resource: "httproutes",
+    namespaced: true,
+    project: (raw, similar) => {
+      const object = objectRecord(raw);
+      const spec = recordAt(object, "spec");
+      return {
+        metadata: projectMetadata(object, kind, similar?.metadata),
+        generation: generationOf(object),
+        parentRefs: listAt(spec, "parentRefs").map(parentRefOf),
+        hostnames: stringsAt(spec, "hostnames"),
+        // The API server writes this rule where the author gave none.
+        rules: listAt(spec, "rules").map(ruleOf),
+        status: object["status"],
+      };
+    },
+  };
+  return kind;
+}
+
+function parentRefOf(entry: unknown): ParentRef {
+  const parent = requiredRecord(entry, "a parentRef");
+  return {
+    ...referenceOf(parent, "Gateway"),
+    group: optionalString(parent, "group") ?? gatewayGroup,
+    sectionName: optionalString(parent, "sectionName"),
+    port: optionalInteger(parent, "port"),
+  };
+}
+
+const readFields: ReadonlySet<string> = new Set([
+  "name",
+  "matches",
+  "filters",
+  "backendRefs",
+  "timeouts",
+]);
+
+function ruleOf(entry: unknown): HttpRouteRule {
+  const rule = requiredRecord(entry, "a rule");
+  const timeouts = recordAt(rule, "timeouts");
+  return {
+    matches: listAt(rule, "matches").map(matchOf),
+    filters: listAt(rule, "filters").map(filterOf),
+    backendRefs: listAt(rule, "backendRefs").map(backendRefOf),
+    requestTimeout: optionalString(timeouts, "request"),
+    backendRequestTimeout: optionalString(timeouts, "backendRequest"),
+    unread: Object.keys(rule).filter((name) => !readFields.has(name) && rule[name] !== null),
+  };
+}
+
+function matchOf(entry: unknown): HttpRouteMatch {
+  const match = requiredRecord(entry, "a match");
+  const path = recordAt(match, "path");
+  return {
+    pathType: optionalString(path, "type") ?? "PathPrefix",
+    path: optionalString(path, "value") ?? "/",
+    method: optionalString(match, "method"),
+    headers: listAt(match, "headers").map(fieldMatchOf),
+    queryParams: listAt(match, "queryParams").map(fieldMatchOf),
+  };
+}
+
+function fieldMatchOf(entry: unknown): FieldMatch {
+  const match = requiredRecord(entry, "a match of a field");
+  return {
+    name: optionalString(match, "name") ?? "",
+    value: optionalString(match, "value") ?? "",
+    type: optionalString(match, "type") ?? "Exact",
+  };
+}
+
+function backendRefOf(entry: unknown): HttpBackendRef {
+  const backend = requiredRecord(entry, "a backendRef");
+  return {
+    ...referenceOf(backend, "Service"),
+    port: optionalInteger(backend, "port"),
+    weight: optionalInteger(backend, "weight") ?? 1,
+    filters: listAt(backend, "filters").map(filterOf),
+  };
+}
+
+function filterOf(entry: unknown): HttpRouteFilter {
+  const filter = requiredRecord(entry, "a filter");
+  const requestHeaders = optionalRecordAt(filter, "requestHeaderModifier");
+  const responseHeaders = optionalRecordAt(filter, "responseHeaderModifier");
+  const redirect = optionalRecordAt(filter, "requestRedirect");
+  const rewrite = optionalRecordAt(filter, "urlRewrite");
+  return {
+    type: optionalString(filter, "type") ?? "",
+    requestHeaders: requestHeaders && headerChangesOf(requestHeaders),
+    responseHeaders: responseHeaders && headerChangesOf(responseHeaders),
+    redirect: redirect && redirectOf(redirect),
+    rewrite: rewrite && {
+      hostname: optionalString(rewrite, "hostname"),
+      path: pathChangeAt(rewrite),
+    },
+  };
+}
+
+function headerChangesOf(changes: RawRecord): HeaderChanges {
+  return {
+    set: listAt(changes, "set").map(headerValueOf),
+    add: listAt(changes, "add").map(headerValueOf),
+    remove: stringsAt(changes, "remove"),
+  };
+}
+
+function headerValueOf(entry: unknown): HeaderValue {
+  const header = requiredRecord(entry, "a header");
+  return {
+    name: optionalString(header, "name") ?? "",
+    value: optionalString(header, "value") ?? "",
+  };
+}
+
+function redirectOf(redirect: RawRecord): HttpRedirect {
+  return {
+    scheme: optionalString(redirect, "scheme"),
+    hostname: optionalString(redirect, "hostname"),
+    path: pathChangeAt(redirect),
+    port: optionalInteger(redirect, "port"),
+    status: optionalInteger(redirect, "statusCode") ?? 302,
+  };
+}
+
+function pathChangeAt(record: RawRecord): PathChange | undefined {
+  const path = optionalRecordAt(record, "path");
+  if (path === undefined) return undefined;
+  const type = optionalString(path, "type") ?? "";
+  const field = type === "ReplaceFullPath" ? "replaceFullPath" : "replacePrefixMatch";
+  return { type, value: optionalString(path, field) ?? "" };
+}

@@ -1,0 +1,185 @@
+// Writes the status of GatewayClasses, Gateways and HTTPRoutes while this replica leads, each only where
+// it is not what it should be. A write carries the version it was decided from. A status that another
+// client keeps changing back is left alone for longer and longer.
+
+import type { GatewayDecision } from "../../decide/routing/gateway/gateway-front-end.ts";
+import {
+  type DesiredStatus,
+  gatewayClassStatus,
+  gatewayStatus,
+  type HostProblems,
+  httpRouteStatus,
+  leftRouteStatus,
+} from "../../decide/status/gateway-status.ts";
+import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
+import type { Environment } from "../../environment/environment.ts";
+import { type KubeClient, StatusError } from "../../kube/client/client.ts";
+import { gatewayKind } from "../../kube/kinds/gateway.ts";
+import { gatewayClassKind } from "../../kube/kinds/gateway-class.ts";
+import { httpRouteKind } from "../../kube/kinds/http-route.ts";
+import type { LoadBalancerAddress } from "../../kube/kinds/ingress.ts";
+import {
+  objectKey,
+  objectPath,
+  type Projected,
+  type ResourcePlace,
+} from "../../kube/kinds/kind.ts";
+import { Workqueue } from "../../kube/workqueue/workqueue.ts";
+import { runWorkers } from "../../kube/workqueue/workqueue-workers.ts";
+import type { GatewaySource } from "../../sources/gateway-source.ts";
+
+/** The decision, and the objects as they are now. */
+export interface DecidedGateways {
+  readonly source: Pick<
+    GatewaySource,
+    "classes" | "gateways" | "routes" | "version" | "settled" | "follow"
+  >;
+  readonly decision: () => GatewayDecision;
+  /** Whether any decision has been made. */
+  readonly isDecided: () => boolean;
+  /** Of a route, `namespace/name`, the names that are another's. */
+  readonly takenHosts: (route: string) => HostProblems;
+  /** Calls back after each decision. */
+  readonly follow: (listener: () => void) => () => void;
+}
+
+export interface GatewayStatusWriterOptions extends Pick<Environment, "clock" | "timers" | "log"> {
+  readonly client: KubeClient;
+  readonly gateways: DecidedGateways;
+  readonly addresses: readonly LoadBalancerAddress[];
+}
+
+const allKey = "all";
+const holdOffMs = 50;
+const resyncEveryMs = 60_000;
+const requestDeadlineMs = 10_000;
+const firstRestMs = 1_000;
+const longestRestMs = 300_000;
+const maxRetries = 15;
+
+interface Written {
+  readonly text: string;
+  readonly at: MonotonicMs;
+  readonly restMs: number;
+}
+
+export class GatewayStatusWriter {
+  readonly #options: GatewayStatusWriterOptions;
+  readonly #written = new Map<string, Written>();
+
+  constructor(options: GatewayStatusWriterOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until the term ends. */
+  async run(leading: AbortSignal): Promise<void> {
+    const { gateways, clock, timers, log } = this.#options;
+    const queue = new Workqueue({ clock, timers, name: "gateway-status" });
+    const soon = (): void => queue.addAfter(allKey, holdOffMs);
+    const leave = [gateways.follow(soon), gateways.source.follow(soon)];
+    const again = (): void => {
+      soon();
+      cancel = timers.after(resyncEveryMs, again);
+    };
+    let cancel = timers.after(0, again);
+    const sync = async (): Promise<void> => {
+      if (!gateways.isDecided() || !gateways.source.settled) return;
+      const restMs = await this.#writeAll(leading);
+      if (restMs > 0) queue.addAfter(allKey, restMs);
+    };
+    try {
+      await runWorkers({ queue, workers: 1, sync, maxRetries, log, signal: leading });
+    } finally {
+      cancel();
+      for (const end of leave) end();
+      queue.shutDown();
+      this.#written.clear();
+    }
+  }
+
+  /** How long until one that rests may be written again; 0 when none rests. */
+  async #writeAll(signal: AbortSignal): Promise<number> {
+    const { gateways, addresses, clock } = this.#options;
+    const { source, decision, takenHosts } = gateways;
+    const decided = decision();
+    let restMs = 0;
+    const put = async (
+      place: ResourcePlace | undefined,
+      object: Projected,
+      desired: (now: ReturnType<typeof clock.wallMs>) => DesiredStatus,
+    ): Promise<void> => {
+      if (place === undefined || signal.aborted) return;
+      const status = desired(clock.wallMs());
+      if (status !== undefined)
+        restMs = Math.max(restMs, await this.#write(place, object, status, signal));
+    };
+    const kindOf = {
+      classes: source.version("gatewayclasses"),
+      gateways: source.version("gateways"),
+      routes: source.version("httproutes"),
+    };
+    const classPlace = kindOf.classes && gatewayClassKind(kindOf.classes);
+    const gatewayPlace = kindOf.gateways && gatewayKind(kindOf.gateways);
+    const routePlace = kindOf.routes && httpRouteKind(kindOf.routes);
+    const ours = new Set(decided.classes.map(({ metadata }) => metadata.uid));
+    for (const one of source.classes) {
+      if (!ours.has(one.metadata.uid)) continue;
+      await put(classPlace, one, (now) => gatewayClassStatus(one, now));
+    }
+    const ofGateway = new Map(decided.gateways.map((one) => [one.gateway.metadata.uid, one]));
+    for (const one of source.gateways) {
+      const found = ofGateway.get(one.metadata.uid);
+      // A newer one is decided soon.
+      if (found?.gateway.generation !== one.generation) continue;
+      await put(gatewayPlace, one, (now) => gatewayStatus(found, one.status, addresses, now));
+    }
+    const ofRoute = new Map(decided.routes.map((one) => [one.route.metadata.uid, one]));
+    for (const one of source.routes) {
+      const found = ofRoute.get(one.metadata.uid);
+      if (found === undefined) {
+        await put(routePlace, one, () => leftRouteStatus(one));
+      } else if (found.route.generation === one.generation) {
+        const taken = takenHosts(objectKey(one.metadata));
+        await put(routePlace, one, (now) => httpRouteStatus(found, one.status, taken, now));
+      }
+    }
+    return restMs;
+  }
+
+  async #write(
+    place: ResourcePlace,
+    object: Projected,
+    status: NonNullable<DesiredStatus>,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const { client, clock, log } = this.#options;
+    const { metadata } = object;
+    const key = `${place.resource} ${objectKey(metadata)}`;
+    const text = JSON.stringify(status);
+    const before = this.#written.get(key);
+    const now = clock.monotonicMs();
+    const isUndone = before?.text === text;
+    const leftMs = isUndone ? before.restMs - elapsedMs(before.at, now) : 0;
+    if (leftMs > 0) return Math.ceil(leftMs);
+    try {
+      await client.request({
+        verb: "patch",
+        method: "PATCH",
+        path: objectPath(place, metadata, "status"),
+        contentType: "application/merge-patch+json",
+        body: { metadata: { resourceVersion: metadata.resourceVersion }, status },
+        deadlineMs: requestDeadlineMs,
+        signal,
+      });
+      const restMs = isUndone ? Math.min(2 * before.restMs, longestRestMs) : firstRestMs;
+      this.#written.set(key, { text, at: now, restMs });
+      log.debug("wrote the status of an object of the Gateway API", { object: key });
+      return 0;
+    } catch (error) {
+      if (error instanceof StatusError && error.code === 404) return 0;
+      // The newer version comes by the watch, and with it the next try.
+      if (error instanceof StatusError && error.code === 409) return firstRestMs;
+      throw error;
+    }
+  }
+}
