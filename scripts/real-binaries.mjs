@@ -9,6 +9,10 @@ import { fileURLToPath } from "node:url";
 
 const moduleFolder = join(dirname(dirname(fileURLToPath(import.meta.url))), "e2e", "real");
 
+/** The conformance specs of the Multi-Cluster Services API need older modules than those programs. */
+const specsFolder = join(moduleFolder, "mcs");
+const specsPackage = "sigs.k8s.io/mcs-api/conformance";
+
 /** Package to build → what the program is called. */
 const programs = {
   "go.etcd.io/etcd/server/v3": "etcd",
@@ -50,6 +54,27 @@ export function realBinaries(say) {
   return folder;
 }
 
+/** The program of the conformance specs, built now unless an earlier run built the same. */
+export function mcsConformance(say) {
+  const { version, problem } = goVersion();
+  if (problem !== undefined) throw new Error(problem);
+  const program = join(cacheFolder(), `mcs-conformance-${fingerprint(version, specsFolder)}`);
+  if (existsSync(program)) return program;
+  mkdirSync(cacheFolder(), { recursive: true });
+  say(
+    `Building the conformance specs of the Multi-Cluster Services API (kept in ${cacheFolder()})`,
+  );
+  const partial = `${program}.${process.pid}`;
+  go(["test", "-c", "-mod=readonly", "-o", partial, specsPackage], specsFolder);
+  renameSync(partial, program);
+  return program;
+}
+
+/** The version of those specs. */
+export function mcsConformanceVersion() {
+  return pinned(specsPackage, specsFolder);
+}
+
 /**
  * Builds the client-go program once while there is a network: the namespace in which the tests build
  * it has none.
@@ -58,9 +83,9 @@ export function buildClient() {
   go(["build", "-mod=readonly", "-o", devNull, "./clientgo"]);
 }
 
-function go(args) {
+function go(args, cwd = moduleFolder) {
   const answer = spawnSync("go", args, {
-    cwd: moduleFolder,
+    cwd,
     env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
     encoding: "utf8",
   });
@@ -72,14 +97,14 @@ function cacheFolder() {
   return join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "lockstep", "real");
 }
 
-function fingerprint(version) {
+function fingerprint(version, folder = moduleFolder) {
   const hash = createHash("sha256").update(version).update(JSON.stringify(programs));
-  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(moduleFolder, file)));
+  for (const file of ["go.mod", "go.sum"]) hash.update(readFileSync(join(folder, file)));
   return hash.digest("hex").slice(0, 16);
 }
 
-function pinned(module) {
-  const text = readFileSync(join(moduleFolder, "go.mod"), "utf8");
+function pinned(module, folder = moduleFolder) {
+  const text = readFileSync(join(folder, "go.mod"), "utf8");
   const [, version] = new RegExp(`^(?:require )?\\s*${module} (v\\S+)`, "m").exec(text) ?? [];
   if (version === undefined) throw new Error(`e2e/real/go.mod does not pin ${module}`);
   return version;

@@ -8,7 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { helmProgram } from "./helm.mjs";
 import { peerBinaries } from "./peer-binaries.mjs";
-import { buildClient, goVersion, realBinaries } from "./real-binaries.mjs";
+import {
+  buildClient,
+  goVersion,
+  mcsConformance,
+  mcsConformanceVersion,
+  realBinaries,
+} from "./real-binaries.mjs";
 
 const usage = `Usage: npm run test:real -- [--build-only] [--if-possible] [--write-docs] [FILEâ€¦]
 
@@ -19,7 +25,7 @@ and runs the tests in e2e/real with them: those whose path contains one of FILEâ
 
   --build-only    only build
   --if-possible   where Go, its modules or network namespaces are missing, say so and exit 0
-  --write-docs    write what was compared and found to docs/fidelity.md
+  --write-docs    write what was compared and found to docs/fidelity.md and docs/sync.md
 `;
 
 const args = process.argv.slice(2);
@@ -60,6 +66,10 @@ function main() {
     const folder = realBinaries((line) => process.stdout.write(`${line}\n`));
     process.stdout.write(`Real programs: ${folder} (${version})\n`);
     buildClient();
+    process.env["LOCKSTEP_MCS_CONFORMANCE"] = mcsConformance((line) =>
+      process.stdout.write(`${line}\n`),
+    );
+    process.env["LOCKSTEP_MCS_CONFORMANCE_VERSION"] = mcsConformanceVersion();
     process.env["LOCKSTEP_HELM"] = helmProgram((line) => process.stdout.write(`${line}\n`));
     process.env["LOCKSTEP_PEERS"] = JSON.stringify(
       peerBinaries((line) => process.stdout.write(`${line}\n`)),
