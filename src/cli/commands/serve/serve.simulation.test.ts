@@ -50,7 +50,7 @@ test("every answer fits its schema and tells what happened", () =>
         changes: 2,
         verdict: {
           level: "late",
-          text: "Removed pods leave the EndpointSlices late: the oldest one waits for 40 s.",
+          text: "Removed pods leave the EndpointSlices late: the oldest one has waited for 39 s.",
         },
         can: { incidents: false, whatif: false, doctor: true, recordings: true },
       });
