@@ -1,0 +1,55 @@
+import { expect, it } from "vitest";
+import { gateway, gatewayClass, httpRoute } from "../../../../tests/gateway/gateway-objects.ts";
+import { Routing } from "../routing.ts";
+import { type GatewayFacts, GatewayFrontEnd } from "./gateway-front-end.ts";
+
+const facts: GatewayFacts = {
+  ports: { http: new Map([[80, 80]]), https: new Map() },
+  labelsOf: () => ({}),
+  certificate: () => ({}),
+  hasService: () => true,
+};
+
+const http = { name: "http", port: 80, protocol: "HTTP" };
+const open = { allowedRoutes: { namespaces: { from: "All" } } };
+
+function routeTo(named: { namespace: string; createdAt: number }, hostname: string, edge: string) {
+  return httpRoute(
+    { ...named, name: "web" },
+    {
+      parentRefs: [{ name: "edge", namespace: edge }],
+      hostnames: [hostname],
+      rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
+    },
+  );
+}
+
+function serving(hosts: object): readonly string[] | undefined {
+  const { asked } = new GatewayFrontEnd().decide(
+    {
+      classes: [gatewayClass()],
+      gateways: [
+        gateway({ name: "edge", createdAt: 1 }, [{ ...http, ...open, ...hosts }]),
+        gateway({ namespace: "evil", name: "edge", createdAt: 6 }, [
+          { ...http, hostname: "shop.example" },
+        ]),
+      ],
+      routes: [
+        routeTo({ namespace: "shop", createdAt: 5 }, "shop.example", "infra"),
+        routeTo({ namespace: "evil", createdAt: 7 }, "shop.example", "evil"),
+      ],
+      grants: [],
+    },
+    facts,
+  );
+  const table = new Routing({ className: "none" }).decide({ ingresses: [], classes: [], others: asked });
+  const services = table.hosts.get("shop.example")?.map(({ service }) => service);
+  return services?.filter((service) => service !== "");
+}
+
+it.each([
+  ["for every host", {}],
+  ["with a wildcard", { hostname: "*.example" }],
+])("keeps a host %s from a newer listener of another namespace", (_, hosts) => {
+  expect(serving(hosts)).toEqual(["shop/web:80"]);
+});
