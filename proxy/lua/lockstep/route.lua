@@ -265,6 +265,7 @@ end
 
 -- As `match`, where rules ask for more than a path.
 local function match_conditional(host, path, ask)
+    conditions.begin()
     local rule, problem = first_holding(host.exact[path], ask)
     if rule ~= nil or problem ~= nil then
         return rule, problem
