@@ -67,7 +67,7 @@ end
 -- More parameters than this are not looked at.
 local MOST_PARAMETERS = 100
 
--- What the request that is matched now has answered: thousands of rules may ask for the same thing.
+-- Answers of the request that is matched now: thousands of rules may ask for the same thing.
 local answers = {}
 
 -- Before the rules of a host are asked. To match them waits for nothing, so no other request comes between.
