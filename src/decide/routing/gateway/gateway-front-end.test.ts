@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { gateway, gatewayClass, httpRoute } from "../../../../tests/gateway/gateway-objects.ts";
+import type { Gateway } from "../../../kube/kinds/gateway.ts";
 import { Routing } from "../routing.ts";
 import { type GatewayFacts, GatewayFrontEnd } from "./gateway-front-end.ts";
 
@@ -42,7 +43,11 @@ function serving(hosts: object): readonly string[] | undefined {
     },
     facts,
   );
-  const table = new Routing({ className: "none" }).decide({ ingresses: [], classes: [], others: asked });
+  const table = new Routing({ className: "none" }).decide({
+    ingresses: [],
+    classes: [],
+    others: asked,
+  });
   const services = table.hosts.get("shop.example")?.map(({ service }) => service);
   return services?.filter((service) => service !== "");
 }
@@ -52,4 +57,33 @@ it.each([
   ["with a wildcard", { hostname: "*.example" }],
 ])("keeps a host %s from a newer listener of another namespace", (_, hosts) => {
   expect(serving(hosts)).toEqual(["shop/web:80"]);
+});
+
+it("keeps names under a listener's wildcard, at any depth, from newer objects of other namespaces", () => {
+  const edge = (namespace: string, hostname: string, createdAt: number) =>
+    gateway({ namespace, name: "edge", createdAt }, [{ ...http, ...open, hostname }]);
+  const front = new GatewayFrontEnd();
+  const routing = new Routing({ className: "none" });
+  const holders = (...gateways: readonly Gateway[]) => {
+    const objects = { classes: [gatewayClass()], gateways, routes: [], grants: [] };
+    const { asked } = front.decide(objects, facts);
+    const { hosts } = routing.decide({ ingresses: [], classes: [], others: asked });
+    return Object.fromEntries(
+      [...hosts].map(([host, rules]) => [host, rules.map(({ holder }) => holder).join()]).sort(),
+    );
+  };
+  const wide = edge("infra", "*.example", 2);
+  const others = (createdAt: number) => [
+    edge("evil", "a.b.example", createdAt),
+    edge("bad", "*.c.b.example", createdAt),
+  ];
+  const ofWide = { "*.example": "infra", "**.example": "infra" };
+  const ofOthers = { "a.b.example": "evil", "*.c.b.example": "bad", "**.c.b.example": "bad" };
+  expect(holders(wide, ...others(3))).toEqual(ofWide);
+  expect(holders(...others(3))).toEqual(ofOthers);
+  expect(holders(wide, ...others(3))).toEqual(ofWide);
+  expect(holders(wide, ...others(1))).toEqual({ ...ofWide, ...ofOthers });
+  // An older host under it takes the wildcard away, for all labels.
+  expect(holders(wide, edge("evil", "b.example", 1))).toEqual({ "b.example": "evil" });
+  expect(holders(wide)).toEqual(ofWide);
 });
