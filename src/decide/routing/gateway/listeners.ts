@@ -9,7 +9,7 @@ import { anyHost, hostOf } from "../host-name.ts";
 import type { RouteOrigin } from "../route.ts";
 import { shown } from "../shown-text.ts";
 import { condition, type GatewayCondition } from "./gateway-condition.ts";
-import { covers, namesOver } from "./gateway-hosts.ts";
+import { namesOver } from "./gateway-hosts.ts";
 import type { ReferenceGrants } from "./reference-grants.ts";
 
 /**
@@ -199,6 +199,8 @@ function referencesOf(
  */
 export class ListenerNames {
   readonly #byPort = new Map<string, Set<string>>();
+  /** By namespace, port and host, once asked for. */
+  readonly #closest = new Map<string, string>();
 
   constructor(listeners: readonly DecidedListener[]) {
     for (const listener of listeners) {
@@ -208,13 +210,18 @@ export class ListenerNames {
     }
   }
 
-  /** Whether requests for the host at the listener's port come to another one, which names it more closely. */
-  isOvershadowed(listener: DecidedListener, effective: string): boolean {
-    const names = this.#byPort.get(portKey(listener));
-    if (names === undefined || names.size === 1) return false;
-    return namesOver(effective).some(
-      (name) => name !== listener.host && covers(listener.host, name) && names.has(name),
-    );
+  /**
+   * Whether requests for the host, which is the listener's too, come at its port to another listener, which
+   * names it more closely.
+   */
+  isOvershadowed(listener: DecidedListener, host: string): boolean {
+    const port = portKey(listener);
+    const key = `${port} ${host}`;
+    const names = this.#byPort.get(port);
+    const closest =
+      this.#closest.get(key) ?? namesOver(host).find((name) => names?.has(name)) ?? anyHost;
+    this.#closest.set(key, closest);
+    return closest !== listener.host;
   }
 }
 
