@@ -59,6 +59,29 @@ it.each([
   expect(serving(hosts)).toEqual(["shop/web:80"]);
 });
 
+it("gives a host to the closest listener of its namespace, also from routes of a wider one", () => {
+  const wide = { ...http, name: "wide", hostname: "*.example" };
+  const near = { ...http, name: "near", hostname: "shop.example" };
+  const parentRefs = [{ name: "edge", sectionName: "wide" }];
+  const rules = [{ backendRefs: [{ name: "web", port: 80 }] }];
+  const hostnames = ["shop.example", "blog.example"];
+  const { asked } = new GatewayFrontEnd().decide(
+    {
+      classes: [gatewayClass()],
+      gateways: [gateway({ name: "edge" }, [wide, near])],
+      routes: [httpRoute({ name: "web" }, { parentRefs, hostnames, rules })],
+      grants: [],
+    },
+    facts,
+  );
+  const { hosts } = new Routing({ className: "none" }).decide({
+    ...{ ingresses: [], classes: [] },
+    others: asked,
+  });
+  const services = (host: string) => hosts.get(host)?.map(({ service }) => service);
+  expect([services("shop.example"), services("blog.example")]).toEqual([[""], ["infra/web:80"]]);
+});
+
 it("keeps names under a listener's wildcard, at any depth, from newer objects of other namespaces", () => {
   const edge = (namespace: string, hostname: string, createdAt: number) =>
     gateway({ namespace, name: "edge", createdAt }, [{ ...http, ...open, hostname }]);
