@@ -56,12 +56,10 @@ end
 -- Rules of one path that ask for more, in the order in which they are tried. Nothing comes after one
 -- that asks for no more.
 local function follow(first, rule)
-    local last = first
-    while last.otherwise do
-        last = last.otherwise
-    end
+    local last = first.last or first
     if last.when ~= nil then
         last.otherwise = rule
+        first.last = rule
     end
 end
 
