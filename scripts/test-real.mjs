@@ -19,10 +19,10 @@ import {
 const usage = `Usage: npm run test:real -- [--build-only] [--if-possible] [--write-docs] [FILE…]
 
 Builds a real kube-apiserver, kube-controller-manager, kubectl and etcd from their Go modules
-(pinned in e2e/real/go.mod), helm (scripts/helm.mjs), and Contour, Envoy and Traefik
-(scripts/peer-binaries.mjs; about 15 minutes the first time, then kept)
-and runs the tests in e2e/real with them: those whose path contains one of FILE…, or all but those of
-other ingress controllers, which are built only for FILE peers.
+(pinned in e2e/real/go.mod), helm (scripts/helm.mjs) and the conformance specs of other projects
+(about 8 minutes the first time, then kept), and runs the tests in e2e/real with them: those
+whose path contains one of FILE…, or all. Contour, Envoy and Traefik (scripts/peer-binaries.mjs)
+take ten more minutes: they are built, and tested, only with "peers" as FILE.
 
   --build-only    only build
   --if-possible   where Go, its modules or network namespaces are missing, say so and exit 0
