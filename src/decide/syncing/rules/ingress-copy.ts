@@ -146,7 +146,8 @@ function mappedAnnotations(ingress: Ingress, settings: RuleSettings): MappedAnno
   const problems: string[] = [];
   for (const [name, value] of Object.entries(copied)) {
     if (name.endsWith("/server-alias")) {
-      const aliases = value.split(",").map((one) => one.trim());
+      const written = value.split(",").map((one) => one.trim());
+      const aliases = written.filter((one) => one !== "");
       // Some ingresses take an expression for a name here, or several with blanks between them.
       const own = aliases.map((one) => mappedName(hosts, one));
       const lost = aliases.filter((_, at) => own[at] === undefined).map(shown);

@@ -130,7 +130,7 @@ test("with hosts, neither a default backend nor an annotation adds another host"
       },
       spec: { defaultBackend: { service: { name: "web", port: { number: 80 } } } },
     });
-  const own = ruleOffer("lab-1", [written("old.a.example, bank.example,~^.*|x.a.example")]);
+  const own = ruleOffer("lab-1", [written("old.a.example, bank.example,~^.*|x.a.example,")]);
   expect(edge.plan([own], { settings }).problems).toEqual([
     "Ingress shop/web of lab-1: default backend: it is for every host, and hosts does not have that",
     `Ingress shop/web of lab-1: ${prefix}server-alias: hosts does not have "bank.example", "~^.*|x.a.example"`,
