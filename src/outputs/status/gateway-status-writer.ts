@@ -97,12 +97,16 @@ export class GatewayStatusWriter {
     }
   }
 
-  /** How long until one that rests may be written again; 0 when none rests. */
+  /**
+   * How long until one that rests may be written again; 0 when none rests. One that cannot be written
+   * keeps no other from its status, and rejects at the end.
+   */
   async #writeAll(signal: AbortSignal): Promise<number> {
     const { gateways, addresses, clock } = this.#options;
     const { source, decision, takenHosts } = gateways;
     const decided = decision();
-    let restMs = 0;
+    const rests: number[] = [];
+    const failures: unknown[] = [];
     const put = async (
       place: ResourcePlace | undefined,
       object: Projected,
@@ -110,8 +114,13 @@ export class GatewayStatusWriter {
     ): Promise<void> => {
       if (place === undefined || signal.aborted) return;
       const status = desired(clock.wallMs());
-      if (status !== undefined)
-        restMs = Math.max(restMs, await this.#write(place, object, status, signal));
+      if (status === undefined) return;
+      try {
+        const restMs = await this.#write(place, object, status, signal);
+        if (restMs > 0) rests.push(restMs);
+      } catch (error) {
+        failures.push(error);
+      }
     };
     const kindOf = {
       classes: source.version("gatewayclasses"),
@@ -143,7 +152,8 @@ export class GatewayStatusWriter {
         await put(routePlace, one, (now) => httpRouteStatus(found, one.status, taken, now));
       }
     }
-    return restMs;
+    if (failures.length > 0) throw failures[0];
+    return rests.length === 0 ? 0 : Math.min(...rests);
   }
 
   async #write(
