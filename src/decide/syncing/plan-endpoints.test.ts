@@ -106,6 +106,21 @@ test("both forms are written side by side, and slices are removed where Endpoint
   ]);
 });
 
+test("slices of a cluster that is not known stay until Endpoints can take their place", () => {
+  const target = edge("slices");
+  const one = offer("lab-1", [endpoint("10.1.0.1")]);
+  const two = offer("lab-2", [endpoint("10.2.0.1")]);
+  sync(target, one, two);
+  target.form = "endpoints";
+  expect(sync(target, silent("lab-1", true), silent("lab-2", false))).toEqual([
+    "delete EndpointSlice web-lab-1-0: the Endpoints have its endpoints",
+  ]);
+  expect(sync(target, one, two)).toEqual([
+    "create Endpoints web: 2 endpoints of lab-1, lab-2",
+    "delete EndpointSlice web-lab-2-0: the Endpoints have its endpoints",
+  ]);
+});
+
 test("of more than 1,000 endpoints each cluster has its share, and those that are listed stay", () => {
   const target = edge("endpoints");
   const many = (cluster: string, count: number) =>
