@@ -19,9 +19,10 @@ import {
 const usage = `Usage: npm run test:real -- [--build-only] [--if-possible] [--write-docs] [FILE…]
 
 Builds a real kube-apiserver, kube-controller-manager, kubectl and etcd from their Go modules
-(pinned in e2e/real/go.mod), helm (scripts/helm.mjs), and Contour, Envoy and Traefik
-(scripts/peer-binaries.mjs; about 15 minutes the first time, then kept)
-and runs the tests in e2e/real with them: those whose path contains one of FILE…, or all.
+(pinned in e2e/real/go.mod), helm (scripts/helm.mjs) and the conformance specs of other projects
+(about 8 minutes the first time, then kept), and runs the tests in e2e/real with them: those
+whose path contains one of FILE…, or all. Contour, Envoy and Traefik (scripts/peer-binaries.mjs)
+take ten more minutes: they are built, and tested, only with "peers" as FILE.
 
   --build-only    only build
   --if-possible   where Go, its modules or network namespaces are missing, say so and exit 0
@@ -32,6 +33,9 @@ const args = process.argv.slice(2);
 const options = new Set(args.filter((one) => one.startsWith("-")));
 const files = args.filter((one) => !one.startsWith("-"));
 const known = ["--build-only", "--if-possible", "--write-docs", "--help", "-h"];
+
+/** Other ingress controllers take many minutes to build, so their test runs only when it is named. */
+const peersTest = "e2e/real/peers.real.test.ts";
 
 /** As root; else with a user namespace, in which one is. */
 const isolation = ["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
@@ -71,9 +75,11 @@ function main() {
     );
     process.env["LOCKSTEP_MCS_CONFORMANCE_VERSION"] = mcsConformanceVersion();
     process.env["LOCKSTEP_HELM"] = helmProgram((line) => process.stdout.write(`${line}\n`));
-    process.env["LOCKSTEP_PEERS"] = JSON.stringify(
-      peerBinaries((line) => process.stdout.write(`${line}\n`)),
-    );
+    if (files.some((file) => peersTest.includes(file))) {
+      process.env["LOCKSTEP_PEERS"] = JSON.stringify(
+        peerBinaries((line) => process.stdout.write(`${line}\n`)),
+      );
+    }
     downloadModules();
     return way === undefined || options.has("--build-only") ? 0 : runTests(way, folder);
   } catch (error) {

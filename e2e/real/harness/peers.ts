@@ -39,7 +39,8 @@ export interface BuiltPeer {
 
 export function builtPeer(peer: PeerName): BuiltPeer {
   const given = process.env["LOCKSTEP_PEERS"];
-  if (given === undefined) return { version: peer, problem: "this is run by npm run test:real" };
+  const problem = "npm run test:real -- peers builds it";
+  if (given === undefined) return { version: peer, problem };
   const all: Readonly<Record<PeerName, BuiltPeer>> = JSON.parse(given);
   return all[peer];
 }
