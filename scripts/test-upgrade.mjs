@@ -105,6 +105,7 @@ async function judgeUpgrade() {
     await another.does(`${next} is ready`, async () => {
       return (await fetch(`http://127.0.0.1:${status}/readyz`)).status === 200;
     });
+    await another.does(`${next} serves`, answers);
     isReplaced = true;
     await asking;
     trial.report(code === 0, `${next} takes over; the one before ends with ${code}`);

@@ -49,7 +49,7 @@ test("one object holds the endpoints of all clusters, and is not mirrored to sli
   const second = offer("lab-2", [endpoint("10.2.0.1", { ready: false })]);
   expect(sync(target, first, second)).toEqual([
     "create Service web: synced from lab-1, lab-2",
-    "create Endpoints web: 4 endpoints of lab-1, lab-2",
+    "create Endpoints web: 3 endpoints of lab-1, lab-2",
   ]);
   const raw = rawEndpoints(target) ?? {};
   expect(recordAt(raw, "metadata")["labels"]).toEqual({
@@ -71,13 +71,18 @@ test("one object holds the endpoints of all clusters, and is not mirrored to sli
 
 test("a change is one write, and the endpoints of a cluster that is not known stay", () => {
   const target = edge("endpoints");
-  const one = offer("lab-1", [endpoint("10.1.0.1")]);
-  sync(target, one, offer("lab-2", [endpoint("10.2.0.1")]));
+  const standIn = endpoint("10.1.0.2", { ready: false });
+  sync(
+    target,
+    offer("lab-1", [endpoint("10.1.0.1"), standIn]),
+    offer("lab-2", [endpoint("10.2.0.1")]),
+  );
   const next = offer("lab-2", [endpoint("10.2.0.2")]);
-  expect(sync(target, silent("lab-1", false), next)).toEqual(["update Endpoints web: 2 endpoints"]);
-  expect(shown(target)).toMatchObject({
-    sources: { "lab-1": ["10.1.0.1"], "lab-2": ["10.2.0.2"] },
+  expect(sync(target, silent("lab-1", false), next)).toEqual(["update Endpoints web: 3 endpoints"]);
+  expect(shown(target)).toEqual({
+    sources: { "lab-1": ["10.1.0.1", "10.1.0.2"], "lab-2": ["10.2.0.2"] },
     ready: ["10.1.0.1", "10.2.0.2"],
+    notReady: ["10.1.0.2"],
   });
   sync(target, silent("lab-1", true), next);
   expect(shown(target)).toMatchObject({ sources: { "lab-2": ["10.2.0.2"] }, ready: ["10.2.0.2"] });
@@ -98,6 +103,21 @@ test("both forms are written side by side, and slices are removed where Endpoint
   target.form = "endpoints";
   expect(sync(target, one)).toEqual([
     "delete EndpointSlice web-lab-1-0: the Endpoints have its endpoints",
+  ]);
+});
+
+test("slices of a cluster that is not known stay until Endpoints can take their place", () => {
+  const target = edge("slices");
+  const one = offer("lab-1", [endpoint("10.1.0.1")]);
+  const two = offer("lab-2", [endpoint("10.2.0.1")]);
+  sync(target, one, two);
+  target.form = "endpoints";
+  expect(sync(target, silent("lab-1", true), silent("lab-2", false))).toEqual([
+    "delete EndpointSlice web-lab-1-0: the Endpoints have its endpoints",
+  ]);
+  expect(sync(target, one, two)).toEqual([
+    "create Endpoints web: 2 endpoints of lab-1, lab-2",
+    "delete EndpointSlice web-lab-2-0: the Endpoints have its endpoints",
   ]);
 });
 

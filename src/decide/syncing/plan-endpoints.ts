@@ -114,8 +114,9 @@ function partsOf({ offers, endpoints, forgottenClusters }: EndpointsInput) {
   const listed = endpoints === undefined ? [] : listedInEndpoints(endpoints);
   for (const offer of offers) {
     const { cluster, isKnown, service, isRemembered } = offer;
-    if (service !== undefined || isRemembered === true) parts.set(cluster, offer.endpoints);
-    else if (!isKnown && present.has(cluster) && !forgottenClusters.has(cluster)) {
+    if (service !== undefined || isRemembered === true) {
+      parts.set(cluster, offer.endpoints.filter(isListable));
+    } else if (!isKnown && present.has(cluster) && !forgottenClusters.has(cluster)) {
       const own = new Set(present.get(cluster));
       parts.set(
         cluster,
@@ -143,7 +144,6 @@ function contentOf(
   const all = new Map<string, Placed>();
   for (const [cluster, endpoints] of parts) {
     for (const endpoint of endpoints) {
-      if (!isListable(endpoint)) continue;
       const key = `${endpoint.address} ${portsKey(endpoint)}`;
       const rival = all.get(key);
       if (rival === undefined || (endpoint.ready && !rival.endpoint.ready)) {

@@ -82,9 +82,6 @@ export function planSync(input: SyncInput): SyncPlan {
   const { forgottenClusters = new Set() } = policy;
   const isForgotten = (slice: EndpointSlice) => forgottenClusters.has(sourceClusterOf(slice) ?? "");
   const outdated = target.form === "endpoints" ? ownSlices : [];
-  const unneeded = outdated.map((slice) =>
-    deletion("EndpointSlice", slice.metadata, "the Endpoints have its endpoints"),
-  );
   const forgotten = (target.form === "endpoints" ? [] : owned)
     .filter(isForgotten)
     .map((slice) =>
@@ -96,9 +93,12 @@ export function planSync(input: SyncInput): SyncPlan {
     );
   const listed = known.filter(({ isRemembered }) => isRemembered !== true);
   const knownClusters = new Set<string | undefined>(listed.map(({ cluster }) => cluster));
-  const isStillUsed = owned.some(
-    (slice) => !knownClusters.has(sourceClusterOf(slice)) && !isForgotten(slice),
-  );
+  const isUsed = (slice: EndpointSlice) =>
+    !knownClusters.has(sourceClusterOf(slice)) && !isForgotten(slice);
+  const isStillUsed = [...owned, ...outdated].some(isUsed);
+  const unneeded = outdated
+    .filter((slice) => !isUsed(slice))
+    .map((slice) => deletion("EndpointSlice", slice.metadata, "the Endpoints have its endpoints"));
   const { serviceImport } = target;
   const ownImport = isOwnedImport(names, serviceImport) ? serviceImport : undefined;
   const exporters = ownImport === undefined ? [] : exportersOf(ownImport);

@@ -106,6 +106,24 @@ test("a wait on a signal that has already aborted takes no token", async () => {
   expect(tokens).toBe(1);
 });
 
+test("who waits until a token is there is not kept waiting by those who take the next ones", async () => {
+  const atMs = await onHost(async ({ clock, timers }) => {
+    const bucket = new TokenBucket({ clock, timers, qps: 10, burst: 1 });
+    const stop = new AbortController();
+    const takeAll = async (): Promise<void> => {
+      while (!stop.signal.aborted) await bucket.wait();
+    };
+    const taking = [takeAll(), takeAll()];
+    const startedAt = clock.monotonicMs();
+    await Promise.race([bucket.untilToken(), timers.sleep(5_000)]);
+    const tookMs = clock.monotonicMs() - startedAt;
+    stop.abort();
+    await Promise.all(taking);
+    return tookMs;
+  });
+  expect(atMs).toBe(200);
+});
+
 test("a bounded reservation is refused without taking a token when the wait would be longer", async () => {
   const waits = await onHost(async ({ clock, timers }) => {
     const bucket = new TokenBucket({ clock, timers, qps: 10, burst: 1 });

@@ -84,13 +84,14 @@ export class TokenBucket {
     await this.use(this.reserve(), signal);
   }
 
-  /** Resolves when a token is there, and takes none. */
+  /**
+   * Resolves when the next token would be there, and takes none. Those who take one meanwhile do not
+   * prolong the wait: otherwise others who always wait for a token would keep it up for ever.
+   */
   async untilToken(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    for (let missing = 1 - this.tokens(); missing > 0; missing = 1 - this.tokens()) {
-      // Rounded up: a wait too short for the clock to show would never be over.
-      await this.#timers.sleep(Math.ceil(missing * this.#msPerToken), signal);
-    }
+    const missing = 1 - this.tokens();
+    if (missing > 0) await this.#timers.sleep(Math.ceil(missing * this.#msPerToken), signal);
   }
 
   /** Waits for the time of a reservation just made; cancels it when the signal aborts first. */

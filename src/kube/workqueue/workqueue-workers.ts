@@ -114,7 +114,7 @@ function retryOrDrop(key: string, error: unknown, options: WorkersOptions): void
 }
 
 /** Creation also fails in a namespace that is being deleted, but that needs no attention. */
-function isNotPermitted(error: unknown): boolean {
+export function isNotPermitted(error: unknown): boolean {
   return (
     error instanceof StatusError &&
     error.code === 403 &&

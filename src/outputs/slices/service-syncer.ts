@@ -26,7 +26,7 @@ export interface ServiceSyncerOptions
   readonly writeClient: KubeClient;
   /** By source, the client that writes the status of its ServiceExports; none when absent. */
   readonly exportStatusClients?: ReadonlyMap<string, KubeClient>;
-  /** With it, a service is taken from the queue only when a write may be made at once. */
+  /** With it, a service is taken from the queue only when it is the turn of its first write. */
   readonly untilMayWrite?: (signal: AbortSignal) => Promise<void>;
   /** Writes only while it leads; a standby watches, so that it can begin at once. */
   readonly election?: LeaderElectionOf;

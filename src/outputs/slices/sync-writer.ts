@@ -17,6 +17,7 @@ import { namespaceKind } from "../../kube/kinds/namespace.ts";
 import { secretKind } from "../../kube/kinds/secret.ts";
 import { serviceKind } from "../../kube/kinds/service.ts";
 import { serviceImportKind } from "../../kube/kinds/service-import.ts";
+import { isNotPermitted } from "../../kube/workqueue/workqueue-workers.ts";
 import { type SyncMetrics, syncMetrics } from "./sync-metrics.ts";
 import type { SyncTarget } from "./sync-target.ts";
 
@@ -72,7 +73,7 @@ export class SyncWriter {
         this.#noteVersion(write, collection.note(parseJson(answer)));
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
-      if (write.kind === "ServiceImport" && error.code === 403) {
+      if (write.kind === "ServiceImport" && isNotPermitted(error)) {
         target.imports?.noteForbidden();
         throw new SyncConflictError(error.message, { cause: error });
       }

@@ -321,6 +321,42 @@ test("without permission for imports and statuses the copies go on, and few writ
     expect(refused.length).toBeLessThanOrEqual(4 * 7);
   }));
 
+test("a namespace that is being deleted keeps no other from its imports", () =>
+  inSyncWorld(async (world) => {
+    await prepare(world);
+    for (const name of ["api", "web"]) {
+      await world.publish("lab-1", name, ["10.1.0.1"]);
+      await exportService(world, "lab-1", name);
+    }
+    const edge = world.client("edge");
+    world.startSyncer({
+      policy: policyOf("beside"),
+      writeClient: {
+        request: async (request) => {
+          // As the API server answers before the watch has shown the deletion.
+          if (request.method === "POST" && JSON.stringify(request.body).includes('"api"')) {
+            if (request.path.endsWith("/serviceimports")) throw terminating();
+          }
+          return await edge.request(request);
+        },
+        stream: (request) => edge.stream(request),
+      },
+    });
+    await world.simulation.sleep(5_000);
+    await world.publish("lab-1", "pay", ["10.1.0.3"]);
+    await exportService(world, "lab-1", "pay");
+    await world.simulation.sleep(5_000);
+    const { items } = await read(world, "edge", importsPath);
+    const all: readonly RawRecord[] = Array.isArray(items) ? items : [];
+    const names = all.map((one) => recordAt(one, "metadata")["name"]);
+    expect(names).toEqual(["pay", "web"]);
+  }));
+
+function terminating(): StatusError {
+  const causes = ["NamespaceTerminating"];
+  return new StatusError({ code: 403, reason: "Forbidden", message: "being deleted", causes });
+}
+
 /** A client with a role that says nothing of the Multi-Cluster Services API. */
 function withoutWrites(client: KubeClient, refused: string[]): KubeClient {
   return {

@@ -100,12 +100,15 @@ export class GatewayStatusWriter {
     }
   }
 
-  /** How long until one that rests may be written again; 0 when none rests. */
+  /**
+   * How long until one that rests may be written again; 0 when none rests. One that cannot be written
+   * keeps no other from its status, and rejects at the end.
+   */
   async #writeAll(signal: AbortSignal): Promise<number> {
     const { gateways, addresses, clock } = this.#options;
     const { source, decision, takenHosts } = gateways;
     const decided = decision();
-    let restMs = 0;
+    const rests: number[] = [];
     let refusal: StatusError | undefined;
     const put = async (
       place: ResourcePlace | undefined,
@@ -116,7 +119,8 @@ export class GatewayStatusWriter {
       const status = desired(clock.wallMs());
       if (status === undefined) return;
       try {
-        restMs = Math.max(restMs, await this.#write(place, object, status, signal));
+        const restMs = await this.#write(place, object, status, signal);
+        if (restMs > 0) rests.push(restMs);
       } catch (error) {
         if (!(error instanceof StatusError && refusesObject.has(error.code))) throw error;
         refusal ??= error;
@@ -153,7 +157,7 @@ export class GatewayStatusWriter {
       }
     }
     if (refusal !== undefined) throw refusal;
-    return restMs;
+    return rests.length === 0 ? 0 : Math.min(...rests);
   }
 
   async #write(
