@@ -57,6 +57,9 @@ const firstRestMs = 1_000;
 const longestRestMs = 300_000;
 const maxRetries = 15;
 
+/** Refusals of one object's status, which say nothing about those of others. */
+const refusesObject: ReadonlySet<number> = new Set([400, 413, 422]);
+
 interface Written {
   readonly text: string;
   readonly at: MonotonicMs;
@@ -103,6 +106,7 @@ export class GatewayStatusWriter {
     const { source, decision, takenHosts } = gateways;
     const decided = decision();
     let restMs = 0;
+    let refusal: StatusError | undefined;
     const put = async (
       place: ResourcePlace | undefined,
       object: Projected,
@@ -110,8 +114,13 @@ export class GatewayStatusWriter {
     ): Promise<void> => {
       if (place === undefined || signal.aborted) return;
       const status = desired(clock.wallMs());
-      if (status !== undefined)
+      if (status === undefined) return;
+      try {
         restMs = Math.max(restMs, await this.#write(place, object, status, signal));
+      } catch (error) {
+        if (!(error instanceof StatusError && refusesObject.has(error.code))) throw error;
+        refusal ??= error;
+      }
     };
     const kindOf = {
       classes: source.version("gatewayclasses"),
@@ -143,6 +152,7 @@ export class GatewayStatusWriter {
         await put(routePlace, one, (now) => httpRouteStatus(found, one.status, taken, now));
       }
     }
+    if (refusal !== undefined) throw refusal;
     return restMs;
   }
 
