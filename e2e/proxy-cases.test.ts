@@ -26,6 +26,30 @@ const routeProgram = `
   end
 `;
 
+/** How often the request is asked for something, and the rule that it leads to. */
+const askedProgram = `
+  local count, real = 0, ngx
+  local function asked(value)
+    count = count + 1
+    return value
+  end
+  ngx = setmetatable({
+    req = {
+      get_method = function() return asked("GET") end,
+      get_uri_args = function() return asked({ a = "1" }) end,
+    },
+    var = setmetatable({}, { __index = function() return asked(nil) end }),
+  }, { __index = real })
+  local conditions = require("lockstep.conditions")
+  local route = require("lockstep.route")
+  local host = route.compile(cases)
+  local find = function() return host end
+  for _ = 1, 2 do
+    cases = route.find(find, "shop.example", "/", conditions.of_request)
+  end
+  cases = { service = cases.service, count = count }
+`;
+
 const balanceProgram = `
   local balance = require("lockstep.balance")
   local function set_of(list)
@@ -171,6 +195,23 @@ const balancePolicyProgram = `
 `;
 
 describe.skipIf(withoutNginx !== false)("the balancer in Lua", () => {
+  it("asks each request once for what many rules ask for", () => {
+    const field = (name: string) => ({ name, value: "1" });
+    const ofMethods = ["POST", "GET"].flatMap((method) =>
+      Array.from({ length: 50 }, (_, at) => ({
+        ...{ type: "Prefix", path: "/", service: `shop/s-${method}-${at}` },
+        when: { method, query: ["a", `b${at}`].map(field), headers: [field("X-A")] },
+      })),
+    );
+    const last = { type: "Prefix", path: "/", service: "shop/last", when: { query: [field("a")] } };
+    const withHeader = { ...last, service: "shop/none", when: { headers: [field("X-A")] } };
+    // Twice a method, the parameters and the header, which is not there.
+    expect(runLua(JSON.stringify([...ofMethods, withHeader, last]), askedProgram)).toEqual({
+      service: "shop/last",
+      count: 2 * 3,
+    });
+  });
+
   it("routes every case as the table says", () => {
     const decided = runLua(casesText("route"), routeProgram) as {
       requests: readonly (readonly unknown[])[];

@@ -64,21 +64,38 @@ function _M.hold(when, ask)
     return all_fit(when.query, ask.parameter)
 end
 
--- Of the request that this worker serves now. More parameters than this are not looked at.
+-- More parameters than this are not looked at.
 local MOST_PARAMETERS = 100
 
+-- Answers of the request that is matched now: thousands of rules may ask for the same thing.
+local answers = {}
+
+-- Before the rules of a host are asked. To match them waits for nothing, so no other request comes between.
+function _M.begin()
+    answers = {}
+end
+
+-- Of the request that this worker serves now.
 _M.of_request = {
     port = function()
-        return tonumber(ngx.var.server_port)
+        answers.port = answers.port or tonumber(ngx.var.server_port)
+        return answers.port
     end,
     method = function()
-        return ngx.req.get_method()
+        answers.method = answers.method or ngx.req.get_method()
+        return answers.method
     end,
     header = function(field)
-        return ngx.var[field.variable]
+        local value = answers[field.variable]
+        if value == nil then
+            value = ngx.var[field.variable] or false
+            answers[field.variable] = value
+        end
+        return value or nil
     end,
     parameter = function(field)
-        local value = ngx.req.get_uri_args(MOST_PARAMETERS)[field.name]
+        answers.parameters = answers.parameters or ngx.req.get_uri_args(MOST_PARAMETERS)
+        local value = answers.parameters[field.name]
         if type(value) == "table" then
             value = value[1]
         end

@@ -56,12 +56,10 @@ end
 -- Rules of one path that ask for more, in the order in which they are tried. Nothing comes after one
 -- that asks for no more.
 local function follow(first, rule)
-    local last = first
-    while last.otherwise do
-        last = last.otherwise
-    end
+    local last = first.last or first
     if last.when ~= nil then
         last.otherwise = rule
+        first.last = rule
     end
 end
 
@@ -265,6 +263,7 @@ end
 
 -- As `match`, where rules ask for more than a path.
 local function match_conditional(host, path, ask)
+    conditions.begin()
     local rule, problem = first_holding(host.exact[path], ask)
     if rule ~= nil or problem ~= nil then
         return rule, problem

@@ -30,3 +30,20 @@ export function wildcardOver(host: string): string | undefined {
   const dot = host.indexOf(".");
   return dot < 0 || host.startsWith("*.") ? undefined : `*${host.slice(dot)}`;
 }
+
+/** Whether it stands for all names under a domain: with `*.` for one more label, with `**.` for any number. */
+export function isWildcardHost(host: string): boolean {
+  return host.startsWith("*.") || host.startsWith("**.");
+}
+
+/** For wildcards, which have an effect on names under them alone: the wider comes first. */
+export function wildcardRank(host: string): number {
+  return 2 * host.split(".").length + (host.startsWith("**.") ? 1 : 0);
+}
+
+/** The wildcards for any number of labels that the host is under, but not those of the same domain. */
+export function deepWildcardsOver(host: string): readonly string[] {
+  const [first, ...domain] = host.split(".");
+  const labels = first === "*" || first === "**" ? domain.slice(1) : domain;
+  return labels.map((_, at) => `**.${labels.slice(at).join(".")}`);
+}

@@ -11,7 +11,13 @@ import type { Ingress } from "../../kube/kinds/ingress.ts";
 import type { HostOwner, PathRule } from "../decision.ts";
 import { type BackendChanges, CountedBackends } from "./counted-backends.ts";
 import { HostAliases } from "./host-aliases.ts";
-import { anyHost, wildcardOver } from "./host-name.ts";
+import {
+  anyHost,
+  deepWildcardsOver,
+  isWildcardHost,
+  wildcardOver,
+  wildcardRank,
+} from "./host-name.ts";
 import { type HostRules, hostRules, strongestRivals } from "./host-rules.ts";
 import {
   type AuthHost,
@@ -136,18 +142,16 @@ export class Routing {
       yield;
     }
     // A wildcard depends on the Ingresses that name hosts under it; these hosts on its holder.
-    const isWildcard = (host: string) => host.startsWith("*.");
     for (const host of touched) {
       const above = wildcardOver(host);
       if (above !== undefined && this.#byHost.has(above)) touched.add(above);
+      if (above !== undefined && this.#byHost.has(`*${above}`)) touched.add(`*${above}`);
       yield;
     }
     const hosts = new Set<string>();
-    for (const host of [...touched].filter(isWildcard)) {
-      if (yield* this.#putWildcard(host, touched)) hosts.add(host);
-    }
+    yield* this.#putWildcards(touched, hosts);
     for (const host of touched) {
-      if (!isWildcard(host) && (yield* this.#putTogether(host))) hosts.add(host);
+      if (!isWildcardHost(host) && (yield* this.#putTogether(host))) hosts.add(host);
     }
     // After all of them: an alias is compared with what its host has now.
     for (const host of touched) {
@@ -258,14 +262,31 @@ export class Routing {
     if (siblings?.size === 0) this.#under.delete(above);
   }
 
-  /** As `#putTogether`; where another route holds the wildcard now, its hosts are touched. */
-  *#putWildcard(wildcard: string, touched: Set<string>): Steps<boolean> {
-    const before = this.#rules.get(wildcard)?.holder;
-    const isNew = yield* this.#putTogether(wildcard);
-    if (!isSameHolder(before, this.#rules.get(wildcard)?.holder)) {
-      for (const host of this.#under.get(wildcard) ?? []) touched.add(host);
+  /** The wider ones first: where another route holds one now, the names under it are touched. */
+  *#putWildcards(touched: Set<string>, hosts: Set<string>): Steps<void> {
+    const byRank: Set<string>[] = [];
+    const touch = (host: string): void => {
+      touched.add(host);
+      if (!isWildcardHost(host)) return;
+      const rank = wildcardRank(host);
+      byRank[rank] = (byRank[rank] ?? new Set()).add(host);
+    };
+    for (const host of touched) touch(host);
+    for (let rank = 0; rank < byRank.length; rank += 1) {
+      const deep = new Set<string>();
+      for (const wildcard of byRank[rank] ?? []) {
+        const before = this.#rules.get(wildcard)?.holder;
+        if (yield* this.#putTogether(wildcard)) hosts.add(wildcard);
+        if (isSameHolder(before, this.#rules.get(wildcard)?.holder)) continue;
+        for (const host of this.#under.get(wildcard) ?? []) touch(host);
+        if (wildcard.startsWith("**.")) deep.add(wildcard);
+      }
+      if (deep.size === 0) continue;
+      for (const host of this.#byHost.keys()) {
+        if (deepWildcardsOver(host).some((one) => deep.has(one))) touch(host);
+        yield;
+      }
     }
-    return isNew;
   }
 
   /** The current rules of a host. */
@@ -334,14 +355,17 @@ export class Routing {
     });
   }
 
-  /** Of a wildcard the oldest routes of hosts under it; of such a host the holder of the wildcard. */
+  /** Of a wildcard the oldest routes of hosts under it; of each name the holders of wildcards over it. */
   #rivalsOf(host: string): readonly Route[] {
-    const above = this.#rules.get(wildcardOver(host) ?? "")?.holder;
-    if (above !== undefined) return [above];
-    const under = [...(this.#under.get(host) ?? [])];
+    const wildcard = wildcardOver(host);
+    const names = [...(wildcard === undefined ? [] : [wildcard]), ...deepWildcardsOver(host)];
+    const above = names.flatMap((name) => this.#rules.get(name)?.holder ?? []);
+    // A wildcard for any number of labels yields with that for one label.
+    const siblings = this.#under.get(host.startsWith("**.") ? host.slice(1) : host) ?? [];
+    const under = [...siblings].filter((one) => one !== host);
     // Routes of one Ingress are of one age.
     const ofIngresses = under.flatMap((one) => [...(this.#byHost.get(one)?.values() ?? [])]);
-    return strongestRivals(ofIngresses.flatMap((routes) => routes.slice(0, 1)));
+    return [...above, ...strongestRivals(ofIngresses.flatMap((routes) => routes.slice(0, 1)))];
   }
 
   /** Whether it is the same as before. */

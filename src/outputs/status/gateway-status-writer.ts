@@ -57,6 +57,9 @@ const firstRestMs = 1_000;
 const longestRestMs = 300_000;
 const maxRetries = 15;
 
+/** Refusals of one object's status, which say nothing about those of others. */
+const refusesObject: ReadonlySet<number> = new Set([400, 413, 422]);
+
 interface Written {
   readonly text: string;
   readonly at: MonotonicMs;
@@ -106,7 +109,7 @@ export class GatewayStatusWriter {
     const { source, decision, takenHosts } = gateways;
     const decided = decision();
     const rests: number[] = [];
-    const failures: unknown[] = [];
+    let refusal: StatusError | undefined;
     const put = async (
       place: ResourcePlace | undefined,
       object: Projected,
@@ -119,7 +122,8 @@ export class GatewayStatusWriter {
         const restMs = await this.#write(place, object, status, signal);
         if (restMs > 0) rests.push(restMs);
       } catch (error) {
-        failures.push(error);
+        if (!(error instanceof StatusError && refusesObject.has(error.code))) throw error;
+        refusal ??= error;
       }
     };
     const kindOf = {
@@ -152,7 +156,7 @@ export class GatewayStatusWriter {
         await put(routePlace, one, (now) => httpRouteStatus(found, one.status, taken, now));
       }
     }
-    if (failures.length > 0) throw failures[0];
+    if (refusal !== undefined) throw refusal;
     return rests.length === 0 ? 0 : Math.min(...rests);
   }
 

@@ -59,8 +59,9 @@ export function decideParent(
     const what = "allowedRoutes of the listeners does not allow this kind or this namespace";
     return refused("NotAllowedByListeners", what);
   }
+  const asked = askedHosts(route);
   const attachments = allowing
-    .map((listener) => ({ listener, hosts: hostsOf(route, listener) }))
+    .map((listener) => ({ listener, hosts: hostsOf(asked, listener) }))
     .filter(({ hosts }) => hosts.length > 0);
   if (attachments.length === 0) {
     const hosts = route.hostnames.slice(0, 3).map(shown).join(", ");
@@ -73,10 +74,26 @@ export function decideParent(
   return { parentRef, attachments: served, accepted: condition("Accepted", true, "Accepted") };
 }
 
-function hostsOf(route: HttpRoute, { host }: DecidedListener): readonly string[] {
-  if (route.hostnames.length === 0) return [host];
-  const asked = route.hostnames.map(hostOf).filter((one) => one !== undefined && one !== anyHost);
-  const found = asked.map((one) => intersection(host, one ?? anyHost));
+const known = new WeakMap<HttpRoute, readonly string[]>();
+
+/** Found once: a route may ask for them at thousands of listeners. Undefined for those of the listener. */
+function askedHosts(route: HttpRoute): readonly string[] | undefined {
+  if (route.hostnames.length === 0) return undefined;
+  const before = known.get(route);
+  if (before !== undefined) return before;
+  const asked = route.hostnames
+    .flatMap((one) => hostOf(one) ?? [])
+    .filter((one) => one !== anyHost);
+  known.set(route, asked);
+  return asked;
+}
+
+function hostsOf(
+  asked: readonly string[] | undefined,
+  { host }: DecidedListener,
+): readonly string[] {
+  if (asked === undefined) return [host];
+  const found = asked.map((one) => intersection(host, one));
   return [...new Set(found.filter((one) => one !== undefined))];
 }
 

@@ -19,8 +19,8 @@ import {
   type DecidedListener,
   decideListeners,
   gatewayOrigin,
-  isOvershadowed,
   type ListenerFacts,
+  ListenerNames,
 } from "./listeners.ts";
 import { ReferenceGrants } from "./reference-grants.ts";
 import type { BackendFacts } from "./route-backends.ts";
@@ -91,16 +91,16 @@ export class GatewayFrontEnd {
       this.#claims.clear();
       return noGateways;
     }
-    const names = new Set(classes.map(({ metadata }) => metadata.name));
+    const ofClasses = new Set(classes.map(({ metadata }) => metadata.name));
     const grants = new ReferenceGrants(objects.grants);
     const own = objects.gateways
-      .filter(({ className }) => names.has(className))
+      .filter(({ className }) => ofClasses.has(className))
       .sort((a, b) => compareAge(gatewayOrigin(a), gatewayOrigin(b)));
     const decided = own.map((gateway) => ({
       gateway,
       listeners: decideListeners(gateway, { ...facts, grants }),
     }));
-    const all = decided.flatMap(({ listeners }) => listeners);
+    const names = new ListenerNames(decided.flatMap(({ listeners }) => listeners));
     const ofGateway = new Map(
       decided.map(({ gateway, listeners }) => [objectKey(gateway.metadata), listeners]),
     );
@@ -115,7 +115,7 @@ export class GatewayFrontEnd {
       for (const listener of listenersOf(parents)) {
         attached.set(listener, (attached.get(listener) ?? 0) + 1);
       }
-      const rules = this.#rulesOf(route, parents, all, { ...facts, grants }, known);
+      const rules = this.#rulesOf(route, parents, names, { ...facts, grants }, known);
       routes.push({ route, parents, rules });
     }
     this.#routes = known;
@@ -136,11 +136,11 @@ export class GatewayFrontEnd {
   #rulesOf(
     route: HttpRoute,
     parents: readonly DecidedParent[],
-    all: readonly DecidedListener[],
+    names: ListenerNames,
     facts: BackendFacts & Pick<GatewayFacts, "ports">,
     known: Map<HttpRoute, Known<HttpRouteRules>>,
   ): HttpRouteRules {
-    const reached = reachedHosts(parents, all, facts.ports);
+    const reached = reachedHosts(parents, names, facts.ports);
     const services = route.rules.flatMap(({ backendRefs }) =>
       backendRefs.map(({ namespace, name, group, kind }) => {
         const target = { group, kind, namespace: namespace ?? route.metadata.namespace, name };
@@ -209,14 +209,14 @@ function listenersOf(parents: readonly DecidedParent[]): ReadonlySet<DecidedList
 /** Each host once, with the ports of all listeners by which it is reached. */
 function reachedHosts(
   parents: readonly DecidedParent[],
-  all: readonly DecidedListener[],
+  names: ListenerNames,
   ports: ListenerFacts["ports"],
 ): readonly ReachedHost[] {
   const found = new Map<string, { gateway: ReachedHost["gateway"]; ports: Set<number> }>();
   for (const { attachments } of parents) {
     for (const { listener, hosts } of attachments) {
       for (const host of hosts) {
-        if (isOvershadowed(listener, host, all)) continue;
+        if (names.isOvershadowed(listener, host)) continue;
         const { namespace } = listener.origin;
         // The same host of Gateways of two namespaces are two claims; the table knows which one counts.
         const key = `${namespace} ${host}`;

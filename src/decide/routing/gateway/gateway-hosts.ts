@@ -10,6 +10,13 @@ export function covers(name: string, other: string): boolean {
   return under.endsWith(name.slice(1)) && under.length > name.length - 1;
 }
 
+/** The name itself, and every wildcard that covers it, the closest first. */
+export function namesOver(name: string): readonly string[] {
+  const labels = name.split(".");
+  const wildcards = labels.slice(1).map((_, at) => `*.${labels.slice(at + 1).join(".")}`);
+  return [...new Set([name, ...wildcards])];
+}
+
 /** The hosts of both, as one name; undefined where there are none. */
 export function intersection(name: string, other: string): string | undefined {
   if (covers(name, other)) return other;

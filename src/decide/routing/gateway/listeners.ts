@@ -9,7 +9,7 @@ import { anyHost, hostOf } from "../host-name.ts";
 import type { RouteOrigin } from "../route.ts";
 import { shown } from "../shown-text.ts";
 import { condition, type GatewayCondition } from "./gateway-condition.ts";
-import { covers } from "./gateway-hosts.ts";
+import { namesOver } from "./gateway-hosts.ts";
 import type { ReferenceGrants } from "./reference-grants.ts";
 
 /**
@@ -193,18 +193,38 @@ function referencesOf(
   };
 }
 
-/** Whether requests for the host at the listener's port come to another one, which names it more closely. */
-export function isOvershadowed(
-  { port, host }: DecidedListener,
-  effective: string,
-  all: readonly DecidedListener[],
-): boolean {
-  return all.some(
-    (other) =>
-      other.isAccepted &&
-      other.port === port &&
-      other.host !== host &&
-      covers(host, other.host) &&
-      covers(other.host, effective),
-  );
+/**
+ * The names of the listeners, by namespace and port. A listener of another namespace is not asked: it could
+ * take a host from routes that are older than it is. Between namespaces the table of routes decides.
+ */
+export class ListenerNames {
+  readonly #byPort = new Map<string, Set<string>>();
+  /** By namespace, port and host, once asked for. */
+  readonly #closest = new Map<string, string>();
+
+  constructor(listeners: readonly DecidedListener[]) {
+    for (const listener of listeners) {
+      if (!listener.isAccepted) continue;
+      const key = portKey(listener);
+      this.#byPort.set(key, (this.#byPort.get(key) ?? new Set()).add(listener.host));
+    }
+  }
+
+  /**
+   * Whether requests for the host, which is the listener's too, come at its port to another listener, which
+   * names it more closely.
+   */
+  isOvershadowed(listener: DecidedListener, host: string): boolean {
+    const port = portKey(listener);
+    const key = `${port} ${host}`;
+    const names = this.#byPort.get(port);
+    const closest =
+      this.#closest.get(key) ?? namesOver(host).find((name) => names?.has(name)) ?? anyHost;
+    this.#closest.set(key, closest);
+    return closest !== listener.host;
+  }
+}
+
+function portKey({ origin, port }: DecidedListener): string {
+  return `${origin.namespace} ${port}`;
 }

@@ -21,7 +21,10 @@ class Unsupported extends Error {}
 export const headerName = /^[A-Za-z0-9-]{1,256}$/;
 
 /** Header values that cannot end a line. */
-const headerValue = /^[\x20-\x7e\x80-\xff]{0,4096}$/;
+const headerValue = /^[\x20-\x7e\x80-\xff]*$/;
+
+/** As the proxy has it (proxy/lua/lockstep/policy_entry.lua). */
+const maxValueBytes = 4_096;
 
 /** The proxy writes these itself after the route's changes (proxy/headers-direct.conf). */
 const ownHeaders =
@@ -75,8 +78,10 @@ function headersOf({ set, add, remove }: HeaderChanges, isRequest: boolean): Hea
     }
   }
   for (const { name, value } of [...set, ...add]) {
-    if (!headerValue.test(value)) {
-      throw new Unsupported(`the value of header ${name} has characters that a header cannot have`);
+    if (!headerValue.test(value) || Buffer.byteLength(value) > maxValueBytes) {
+      throw new Unsupported(
+        `the value of header ${name} is too long or has characters that a header cannot have`,
+      );
     }
   }
   return { set, add, remove };

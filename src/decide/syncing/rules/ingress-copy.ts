@@ -10,7 +10,9 @@ import type {
 } from "../../../kube/kinds/ingress.ts";
 import type { StringMap } from "../../../kube/kinds/intern.ts";
 import { compareText } from "../../compare-text.ts";
+import { anyHost, hostOf, wwwCounterpart } from "../../routing/host-name.ts";
 import { namedClass } from "../../routing/ingress-class-filter.ts";
+import { shown } from "../../routing/shown-text.ts";
 import type { CopyNames } from "../copy-names.ts";
 import { mappedHost, type RuleSettings } from "./rule-settings.ts";
 
@@ -45,7 +47,7 @@ export function ingressCopy(ingress: Ingress, rules: CopyRules): IngressCopy | u
   if (className === undefined) return undefined;
   const problems: string[] = [];
   const fallback = ingress.defaultBackend;
-  const fallbackProblem = fallback && backendProblem(fallback, rules);
+  const fallbackProblem = fallback && defaultBackendProblem(fallback, rules);
   if (fallbackProblem !== undefined) problems.push(`default backend: ${fallbackProblem}`);
   const defaultBackend =
     fallback === undefined || fallbackProblem !== undefined
@@ -64,6 +66,8 @@ export function ingressCopy(ingress: Ingress, rules: CopyRules): IngressCopy | u
     }));
     return [{ host, paths }];
   });
+  const annotations = mappedAnnotations(ingress, settings);
+  problems.push(...annotations.problems);
   const isEmpty = delivered.length === 0 && defaultBackend === undefined;
   const backends = [
     ...(fallback === undefined ? [] : [fallback]),
@@ -75,7 +79,7 @@ export function ingressCopy(ingress: Ingress, rules: CopyRules): IngressCopy | u
     content: isEmpty
       ? undefined
       : {
-          annotations: copiedAnnotations(ingress, settings),
+          annotations: annotations.mapped,
           ingressClassName: className,
           defaultBackend,
           rules: delivered,
@@ -101,6 +105,12 @@ function backendProblem({ service }: IngressBackend, { obstacle }: CopyRules): s
   return service === undefined ? "its backend is not a Service" : obstacle(service.name);
 }
 
+/** It gets the requests for all hosts that no rule of any Ingress has. */
+function defaultBackendProblem(backend: IngressBackend, rules: CopyRules): string | undefined {
+  if (rules.settings.hosts.length > 0) return "it is for every host, and hosts does not have that";
+  return backendProblem(backend, rules);
+}
+
 /** Copies of services may have other names. */
 function copiedBackend({ service }: IngressBackend, { names }: CopyRules): IngressBackend {
   return { service: service && { ...service, name: names.targetName(service.name) } };
@@ -120,6 +130,49 @@ export function copiedAnnotations(
     .filter(([name]) => prefixes.some((prefix) => name.startsWith(prefix)))
     .sort(([a], [b]) => compareText(a, b));
   return Object.fromEntries(copied);
+}
+
+interface MappedAnnotations {
+  readonly mapped: StringMap;
+  readonly problems: readonly string[];
+}
+
+/** Two of them give an Ingress further hosts, for which the same mappings count. */
+function mappedAnnotations(ingress: Ingress, settings: RuleSettings): MappedAnnotations {
+  const copied = copiedAnnotations(ingress, settings);
+  const { hosts } = settings;
+  if (hosts.length === 0) return { mapped: copied, problems: [] };
+  const mapped: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const [name, value] of Object.entries(copied)) {
+    if (name.endsWith("/server-alias")) {
+      const written = value.split(",").map((one) => one.trim());
+      const aliases = written.filter((one) => one !== "");
+      // Some ingresses take an expression for a name here, or several with blanks between them.
+      const own = aliases.map((one) => mappedName(hosts, one));
+      const lost = aliases.filter((_, at) => own[at] === undefined).map(shown);
+      if (lost.length > 0) problems.push(`${name}: hosts does not have ${lost.join(", ")}`);
+      const left = own.filter((one) => one !== undefined);
+      if (left.length > 0) mapped[name] = left.join(",");
+    } else if (name.endsWith("/from-to-www-redirect") && !isWwwMapped(ingress, hosts)) {
+      problems.push(`${name}: hosts does not have the other name of each host`);
+    } else mapped[name] = value;
+  }
+  return { mapped, problems };
+}
+
+function mappedName(hosts: RuleSettings["hosts"], written: string): string | undefined {
+  const host = hostOf(written);
+  return host === undefined || host === anyHost ? undefined : mappedHost(hosts, host);
+}
+
+/** Whether each host of the copy has the other name, with or without `www.`, of the same mapping. */
+function isWwwMapped({ rules }: Ingress, hosts: RuleSettings["hosts"]): boolean {
+  return rules.every(({ host }) => {
+    const to = mappedHost(hosts, host);
+    const other = wwwCounterpart(to ?? "");
+    return other === undefined || mappedHost(hosts, wwwCounterpart(host) ?? "") === other;
+  });
 }
 
 /** The content of a copy as the access cluster shows it. */

@@ -116,6 +116,39 @@ test("with hosts, only those are delivered", () => {
   });
 });
 
+test("with hosts, neither a default backend nor an annotation adds another host", () => {
+  const edge = new RuleTargetModel("web");
+  const settings = { ...ruleSettings, hosts: [{ from: "*.a.example", to: "*.example" }] };
+  const prefix = "nginx.ingress.kubernetes.io/";
+  const written = (aliases: string) =>
+    ingress("web", ["shop.a.example web"], {
+      metadata: {
+        annotations: {
+          [`${prefix}server-alias`]: aliases,
+          [`${prefix}from-to-www-redirect`]: "true",
+        },
+      },
+      spec: { defaultBackend: { service: { name: "web", port: { number: 80 } } } },
+    });
+  const own = ruleOffer("lab-1", [written("old.a.example, bank.example,~^.*|x.a.example,")]);
+  expect(edge.plan([own], { settings }).problems).toEqual([
+    "Ingress shop/web of lab-1: default backend: it is for every host, and hosts does not have that",
+    `Ingress shop/web of lab-1: ${prefix}server-alias: hosts does not have "bank.example", "~^.*|x.a.example"`,
+  ]);
+  edge.sync([own], { settings });
+  const copy = edge.shown("Ingress", "web");
+  expect(copy).toMatchObject({
+    annotations: {
+      [`${prefix}server-alias`]: "old.example",
+      [`${prefix}from-to-www-redirect`]: "true",
+    },
+  });
+  expect(copy).not.toHaveProperty("spec.defaultBackend");
+  const exact = { ...settings, hosts: [{ from: "shop.a.example", to: "shop.example" }] };
+  edge.sync([ruleOffer("lab-1", [written("bank.example")])], { settings: exact });
+  expect(edge.shown("Ingress", "web")).toMatchObject({ annotations: {} });
+});
+
 test("of two clusters with one name the first source counts; the other is named if it differs", () => {
   const edge = new RuleTargetModel("web", "pay");
   const same = ruleOffer("lab-2", [ingress("web", ["shop.example web"])]);
