@@ -199,7 +199,9 @@ describe.skipIf(withoutNginx !== false)("the balancer in Lua", () => {
     const field = (name: string) => ({ name, value: "1" });
     const ofMethods = ["POST", "GET"].flatMap((method) =>
       Array.from({ length: 50 }, (_, at) => ({
-        ...{ type: "Prefix", path: "/", service: `shop/s-${method}-${at}` },
+        type: "Prefix",
+        path: "/",
+        service: `shop/s-${method}-${at}`,
         when: { method, query: ["a", `b${at}`].map(field), headers: [field("X-A")] },
       })),
     );

@@ -60,10 +60,10 @@ Services with the label lockstep.dev/assist=true get a twin. With --service, --n
 --all-namespaces, other Services with a selector get one too, except those with the label
 lockstep.dev/assist=false. The annotation lockstep.dev/assist-name on a Service chooses another name.
 
-Run two replicas. The leader holds a Lease and writes; the standby writes what the leader does not
-write, as soon as the Service's own slices show it. If no replica is left, twins keep their last
-endpoints: then run lockstep assist off --all. Kubernetes' own controllers then serve the twins, and
-no Ingress needs a change.
+Run two replicas. The leader holds a Lease and writes. The standby compares each twin with the
+Service's own slices, and writes changes that only these slices show. If no replica is left, twins
+keep their last endpoints: then run lockstep assist off --all. Kubernetes' own controllers then serve
+the twins, and no Ingress needs a change.
 
 A Service that is not selected any more is handed back in the same way. A deleted Service takes its
 twin with it. Lockstep changes only objects that it created, and only those of its own Lease.
@@ -94,8 +94,8 @@ and Lockstep's slices are deleted as soon as these list the endpoints. Traffic i
 Ingress needs a change, no running replica is needed, and a running one leaves these twins alone.
 Running the command again is harmless.
 
-With --remove, twins are deleted instead. A twin that an object still names is not deleted, nor one
-where this cannot be checked.
+With --remove, twins are deleted instead. A twin stays if an object still names it, or if this cannot
+be checked.
 
 Exit codes: 0 done; 1 not complete yet, or refused: the output says what to do; 2 error.
 

@@ -26,7 +26,7 @@ export interface DoctorFlags {
 
 const epilogue = `
 The doctor reads logs, objects and notes, and names the cause of late endpoint changes. It needs no
-cluster: give it files, folders or - for standard input. It finds out what each of them contains:
+cluster: give it files, folders or - for standard input. It finds their formats by itself:
   logs     of kube-apiserver, kube-controller-manager, kubelet, kube-proxy, etcd, ingress-nginx and
            nginx; plain, JSON, with prefixes of journald, docker, kubectl, stern or Rancher; gzip
            also audit logs of API servers, and access logs of nginx, Envoy, Traefik and HAProxy
@@ -35,30 +35,30 @@ cluster: give it files, folders or - for standard input. It finds out what each 
   other    tables of kubectl get, key lists of etcd, docker ps, flags, versions
   changes  recordings of lockstep record and lockstep watch --record
 
-With --context it examines a live cluster instead, or together with the files. It only reads: it
-lists nodes, Leases, ConfigMaps, Endpoints, Services, pods, Ingresses and Events. For the time of --for
-it then watches endpoint changes, and samples heartbeats of nodes, renewals of leader locks and the
-addresses of the service kubernetes. It reads metrics of the API server and of controller managers
-before and after that, asks each API server whether its cache is current, and reads last the logs and
-flags of API servers, controller managers, etcd and
-ingress controllers. It never reads Secrets. It prints the largest number of requests before it
-starts. A missing permission is reported and does not stop it; deploy/rbac/doctor.yaml has all of them.
+With --context it examines a live cluster instead, or together with the files. It only reads:
+  1  It lists nodes, Leases, ConfigMaps, Endpoints, Services, pods, Ingresses and Events.
+  2  For the time of --for it watches endpoint changes. It also samples heartbeats of nodes, renewals
+     of leader locks and the addresses of the service kubernetes.
+  3  It reads metrics of the API server and of controller managers before and after the samples.
+  4  It checks whether the cache of each API server is current.
+  5  It reads logs and flags of API servers, controller managers, etcd and ingress controllers.
+It never reads Secrets. Before it starts, it prints the maximum number of requests. A missing
+permission is reported and does not stop it; deploy/rbac/doctor.yaml has all of them.
 Heartbeats come every 10 s and a late one takes longer than 40 s: use --for 2m for them. Ctrl-C prints
 the result of what was read so far.
 
 --save writes what was read to a folder, so that lockstep doctor DIR finds the same later. It has no
 data of ConfigMaps and no environment variables, but logs can contain names and addresses.
 
-Each finding has the cause, the evidence with file and line, the confidence and the fix. Where a
-simulation can tell, the fix has its effect for the sizes and flags that were found; --no-predict
-leaves that out. "certain" has at least two independent sources, "likely" has one, "possible" has no
-proof. A finding that follows from another one is shown below it. Without evidence there is no finding;
-if something points to a cause and is not enough, the doctor prints what is missing.
+Each finding has the cause, the evidence with file and line, the confidence and the fix. For some
+causes a simulation predicts the effect of the fix, with the sizes and flags that were found;
+--no-predict leaves this out. "certain" has at least two independent sources, "likely" has one,
+"possible" has no proof. A finding that follows from another one is shown below it. If the evidence is
+too weak for a finding, the doctor prints the evidence that is missing.
 
 --anonymize replaces the names that the evidence has; read the output before you publish it.
 
-Exit codes: 0 nothing at or above --fail-on, 1 at least one finding, 2 error, or nothing
-could be read.
+Exit codes: 0 no finding at or above --fail-on, 1 at least one, 2 error, or nothing could be read.
 
 Examples:
   lockstep doctor /var/log/pods
@@ -109,7 +109,10 @@ export function doctorCommand(context: CommandContext, done: (code: ExitCode) =>
         .choices(["text", "json", "markdown"])
         .default("text"),
     )
-    .option("--anonymize", "replace names and addresses in the output, the same ones alike")
+    .option(
+      "--anonymize",
+      "replace names and addresses in the output; the same name gets the same replacement",
+    )
     .addOption(
       new Option("--fail-on <severity>", "exit with 1 for findings at least this severe")
         .choices([...severities])

@@ -15,18 +15,19 @@ interface OwnFlags {
 }
 
 const epilogue = `
-Routes come from the Ingresses of the access cluster. Endpoints come from the pods, services and
-EndpointSlices of every --context. Services with the same name in several clusters are one backend.
-Lockstep follows the pods. A pod that terminates or becomes unready gets no more requests within
-milliseconds, even if EndpointSlices still list it. A ready pod gets requests just as fast. /state
-shows the reason for each endpoint.
+Routes come from the Ingresses of the access cluster, and from its Gateways and HTTPRoutes if the
+Gateway API is installed. Endpoints come from the pods, services and EndpointSlices of every
+--context. Services with the same name in several clusters are one backend. Lockstep follows the
+pods. A pod that terminates or becomes unready gets no more requests within milliseconds, even if
+EndpointSlices still list it. A ready pod gets requests just as fast. /state shows the reason for
+each endpoint.
 
 Without permission to watch pods, Lockstep follows the EndpointSlices, and /state shows this. To
 follow the slices on purpose, use --follow-slices, or for one service the annotation
 lockstep.dev/follow-slices: "true".
 
 nginx is a separate process. If Lockstep dies, nginx continues, and the next start of Lockstep uses
-it. If both die, nginx can start alone with the state saved in its prefix. That file contains private
+it. If both die, nginx starts again with the state saved in its prefix. That file contains private
 keys and only its owner can read it (--no-snapshot saves nothing). After SIGTERM or Ctrl-C, Lockstep
 becomes unready, waits for --drain-delay, lets nginx finish its requests and ends nginx.
 --keep-nginx leaves nginx running.

@@ -27,10 +27,10 @@ interface AskedAddress {
 }
 
 const explainEpilogue = `
-The answer is the current state of the ingress. No request is sent to an endpoint. With --context a
-ready replica is found by its labels and asked through the API server. This needs permission to list
-pods (not with --pod) and to get pods/proxy, and a --status-address of the replica that the API server
-reaches.
+The output is the current state of the ingress. No request is sent to an endpoint. With --context the
+command finds a ready replica by its labels, and reads from it through the API server. This needs
+permission to list pods (not with --pod) and to get pods/proxy. The replica needs a --status-address
+that the API server reaches.
 
 Exit codes: 0 an endpoint would answer or the client is redirected, 1 no endpoint would answer,
 2 error.

@@ -347,8 +347,8 @@ function watchedLock(text: string): LockReference {
 export const leadershipHelp = `
 With --publish-address the leader writes that address into the status of every Ingress of the class.
 The leader is the replica that holds the Lease. A replica that loses the Lease writes nothing more.
-/state shows the leader and the time since it leads. In a pod, set POD_NAME, POD_NAMESPACE and POD_UID with the
-downward API, so that other replicas can check that the leader exists.
+/state shows the leader and the time since it leads. In a pod, set POD_NAME, POD_NAMESPACE and POD_UID
+with the downward API, so that other replicas can check that the leader exists.
 
 A ghost is a leader whose pod no longer exists but still renews its lock, for example on a machine
 that was removed from the cluster. Ghosts are logged and shown in /state, with --watch-lock also for

@@ -40,9 +40,10 @@ suites, so that these suites can run here.
 
 The control plane is in kube-system. Its pods show their flags and the address of the metrics; kubectl
 logs shows logs in the format of the chosen version. kubectl api-resources lists the supported kinds;
-CustomResourceDefinitions add others. StatefulSets, Jobs and volumes are not supported. DaemonSets and ReplicationControllers can be listed but not created. Init containers
-are not run. The kubeconfig has one context per API server: lab-1 is the first cluster,
-lab-1-server-2 its second server. Without --store all data is in memory and is lost at the end.
+CustomResourceDefinitions add others. StatefulSets, Jobs and volumes are not supported. DaemonSets and
+ReplicationControllers can be listed but not created. Init containers are not run. The kubeconfig has
+one context per API server: lab-1 is the first cluster, lab-1-server-2 its second server. Without
+--store all data is in memory and is lost at the end.
 
 With several API servers, each has its own address in 127.0.0.0/8 and all have the same port. The
 endpoints of the Service kubernetes list these addresses as the chosen version does: with leases, or

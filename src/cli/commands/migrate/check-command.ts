@@ -27,8 +27,8 @@ The verdict on each Ingress comes from the code that lockstep ingress runs:
   same      every host, path and annotation has the same effect
   differs   something works in another way; the details say how
   refused   something has no effect with Lockstep, or its route answers 503
-A note about a missing Service, port or secret, or about a path that an older Ingress has, changes no
-verdict: both answer alike.
+A note about a missing Service, port or secret, or about a path that an older Ingress has, does not
+change the verdict: both ingresses behave the same.
 
 Without PATH and with --context the cluster is read: Ingresses, IngressClasses, Services, Deployments
 and DaemonSets, the ConfigMaps of ingress-nginx, and the secrets that Ingresses name. Nothing is
@@ -41,8 +41,8 @@ The settings of the controller come from the ConfigMap that its flags name. --co
 file of lockstep ingress; without it Lockstep's defaults count, with an HTTPS port.
 
 Exit codes: 0 nothing at or above --fail-on, 1 something is, 2 error.
---fail-on refused: an Ingress or a setting of the controller is refused. differs: or differs.
-defaults: or a default that is not set differs. never: always 0.
+--fail-on refused: an Ingress or a setting of the controller is refused. differs: one is refused or
+differs. defaults: the same, or a default that is not set differs. never: always 0.
 
 Examples:
   lockstep migrate check --context prod

@@ -58,10 +58,10 @@ Requests come from the rules of the Ingresses, each host and path once, or from 
 different request once. For a path that is a regular expression its literal start is sent. A request
 goes to the address in --old and --new with the host in the Host header and, for https, in SNI.
 
-Compared are the status, headers that browsers and caches act on, redirects, and size and hash of the
-body. --header adds a header, --ignore-header leaves one out. Other headers, values of cookies, and
-bodies of redirects and errors are left out, and their names are printed. A pair that differs is sent
-once more: answers that differ from themselves are reported as "changes by itself".
+The command compares the status, headers that browsers and caches use, redirects, and size and hash of
+the body. --header adds a header, --ignore-header leaves one out. Other headers, values of cookies, and
+bodies of redirects and errors are left out, and their names are printed. If two answers differ, the
+request is sent once more. A part that one side changes is then reported as "changes by itself".
 
 Exit codes: 0 all answers are the same or change by themselves, 1 answers differ, 2 error.
 

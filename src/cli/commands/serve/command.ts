@@ -33,12 +33,12 @@ export interface ListenAddress {
 const defaultListen: ListenAddress = { host: "127.0.0.1", port: 7070 };
 
 const epilogue = `
-The page shows clusters, API servers and proxy replicas, the lag of each hop, every change on a time
-axis, what each source says of each endpoint of a service, and the findings of the doctor. It reads
-the same sources as lockstep watch and writes nothing to a cluster.
+The page shows clusters, API servers and proxy replicas, the lag of each hop, and every change on a
+time axis. It also shows each endpoint of a service in each source, and the findings of the doctor. It
+reads the same sources as lockstep watch and writes nothing to a cluster.
 
-On loopback no token is needed. On any other address the page asks for one: from --token-file, or a
-new one that is printed. The printed address has the token; a browser keeps it as a cookie. Other
+On loopback no token is needed. On any other address the page needs one: from --token-file, or a new
+one that is printed. The printed address contains the token; a browser keeps it as a cookie. Other
 clients send it as Authorization: Bearer TOKEN. The page has no TLS: use kubectl port-forward, an SSH
 tunnel or a proxy with TLS. Names other than IP addresses and localhost need --host-name.
 
@@ -47,10 +47,11 @@ tunnel or a proxy with TLS. Names other than IP addresses and localhost need --h
 
 The API of the page is at /api/v1; /api/v1/openapi.json describes it. docs/page.md has the rest.
 
-Required permissions: as lockstep watch. The charts of the control plane read each 10 s the metrics of
-kube-controller-manager through its pods (pods/proxy), the Leases of nodes and its leader lock; where
-the permission is missing the page names it. --metrics gives an address instead, for managed clusters.
-The doctor needs more (deploy/rbac/doctor.yaml); it reads only when a person starts it.
+Required permissions: as for lockstep watch. For the charts of the control plane, the command reads
+every 10 s the metrics of kube-controller-manager through its pods (pods/proxy), the Leases of nodes
+and the leader lock. If a permission is missing, the page names it. In managed clusters give the
+address of the metrics with --metrics instead. The doctor needs more permissions
+(deploy/rbac/doctor.yaml); it reads only when a person starts it.
 
 Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 error.
 

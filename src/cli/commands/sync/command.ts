@@ -27,18 +27,19 @@ selector. It also gets EndpointSlices <service>-<cluster>-<n> with the endpoints
 cluster. Any ingress controller in the access cluster can use them. Pods join and leave at once, even
 if the controllers of their cluster are behind.
 
-With --config a YAML file has the clusters and services, and further settings: the Ingresses that the
-access cluster serves too, policies for clusters that do not answer, a Lease so that one of several
-instances writes, and a status port. docs/sync.md describes every field.
+--config names a YAML file with the clusters and services, and with settings that have no flag:
+Ingresses to copy, ServiceExports, Endpoints beside EndpointSlices, policies for clusters that do not
+answer, a Lease (only one of several instances writes) and a status port. docs/sync.md describes every
+field.
 
 Services with the label lockstep.dev/sync=true are synced. With --namespace or --all-namespaces, all
 services with a selector there are synced too, except those with the label lockstep.dev/sync=false.
 
 Lockstep changes and deletes only objects that it created; they have its label. It never deletes a
-namespace. Copies from an unreachable cluster stay, unless a policy says otherwise. Copies from a cluster that is no longer in --from
-stay too, because another Lockstep may sync them; --forget removes them. If a namespace of
---namespace has no service in any --from cluster, its name may be misspelt. Until this is corrected,
-Lockstep keeps the copies of services that are no longer selected.
+namespace. Copies from an unreachable cluster stay, unless a policy in the file says otherwise. Copies
+from a cluster that is no longer in --from stay too, because another Lockstep may sync them; --forget
+removes them. If no --from cluster has a service in a namespace of --namespace, the name may be
+misspelt. Until this is corrected, Lockstep keeps the copies of services that are no longer selected.
 
 Two syncs can write to one access cluster if they copy from different clusters with different names.
 Two syncs from the same cluster delete each other's copies: use one sync with all namespaces.
@@ -50,8 +51,8 @@ If it has characters that an object name cannot have, choose another name: --fro
 lockstep sync prune shows all copies of the named sources, and removes them with --yes.
 lockstep sync status --config FILE prints the state of the running sync.
 
-Exit codes: 0 stopped by Ctrl-C or SIGTERM, or the action is complete; 1 status: it cannot see a
-cluster it needs; 2 error.
+Exit codes: 0 stopped by Ctrl-C or SIGTERM, or the action is complete; 1 only for status: the sync
+cannot read the access cluster, or no source; 2 error.
 
 Examples:
   lockstep sync --from shop-1 --from shop-2 --to edge --namespace shop --dry-run
@@ -64,10 +65,10 @@ Examples:
 export function syncCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   return new Command("sync")
     .addArgument(
-      new Argument("[action]", "prune removes all copies; status asks a running sync").choices([
-        "prune",
-        "status",
-      ]),
+      new Argument(
+        "[action]",
+        "prune removes all copies; status shows the state of a running sync",
+      ).choices(["prune", "status"]),
     )
     .optionsGroup("Clusters:")
     .option("--config <file>", "YAML file with clusters, services and policies")
