@@ -2,6 +2,7 @@
 // and nginx's own timeout for an answer is a minute.
 import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { worthALineMs } from "../../src/ingress/decision-log.ts";
 import { IngressProcess } from "../ingress-process.ts";
 import {
   type Answer,
@@ -125,6 +126,8 @@ describe.skipIf(withoutNginx !== false)("a node that falls silent with several p
               const active = await ingress.activeAddresses(`default/${shop}:80`);
               return active.size > 0 && silent.every(({ address }) => !active.has(address));
             });
+            // What is over sooner is not reported.
+            await world.environment.timers.sleep(worthALineMs);
             for (const { address } of silent) silenceOwn(address, "del");
             traffic.answeredBy.clear();
           }
@@ -133,7 +136,9 @@ describe.skipIf(withoutNginx !== false)("a node that falls silent with several p
           await traffic.stop();
         }
         expect(traffic.failures).toEqual([]);
-        expect(ingress.said).toContain('"message":"endpoint was silent"');
+        await world.until("the silence is reported", () =>
+          ingress.said.includes('"message":"endpoint was silent"'),
+        );
         expect(ingress.said).not.toContain("EndpointSlice was stale");
       } finally {
         await world.stop();

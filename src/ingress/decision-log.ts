@@ -26,7 +26,7 @@ export const linesPerMinute = 30;
 const minuteMs = 60_000;
 
 /** Slices that are behind for less are the ordinary case, and no news. */
-const worthALineMs = 1_000;
+export const worthALineMs = 1_000;
 
 interface Standing {
   readonly service: string;

@@ -190,6 +190,14 @@ local function set_timeouts(timeouts, connect_ms)
     end
 end
 
+-- For a try after the first. A request that has waited, perhaps for another endpoint of the same
+-- machine, waits as the open connections suggest. One that was refused at once has time for an endpoint
+-- far away, to which none may be open yet.
+local function next_connect_ms()
+    local left_ms = DEFAULT_CONNECT_MS - (ngx.now() - ngx.req.start_time()) * 1000
+    return math.max(left_ms, silent_connections.connect_ms(DEFAULT_CONNECT_MS))
+end
+
 -- Of a request that must be answered within some time, whichever endpoint is tried: what is left of it
 -- is how long this one may be silent. False when nothing is left.
 local function keep_deadline(context, policy)
@@ -200,7 +208,7 @@ local function keep_deadline(context, policy)
     local timeouts = policy.timeouts or {}
     local connect_ms = DEFAULT_CONNECT_MS
     if context.tries > 0 then
-        connect_ms = silent_connections.connect_ms(DEFAULT_CONNECT_MS)
+        connect_ms = next_connect_ms()
     end
     set_timeouts({
         connectMs = timeouts.connectMs,
@@ -235,8 +243,7 @@ function _M.balance(context)
             return ngx.exit(504)
         end
     elseif context.tries > 0 then
-        -- It has waited before, perhaps for another endpoint of the same machine.
-        set_timeouts(timeouts or {}, silent_connections.connect_ms(DEFAULT_CONNECT_MS))
+        set_timeouts(timeouts or {}, next_connect_ms())
     elseif timeouts then
         set_timeouts(timeouts, DEFAULT_CONNECT_MS)
     end

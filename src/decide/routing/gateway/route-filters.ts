@@ -9,6 +9,7 @@ import type {
   PathChange as WrittenPathChange,
 } from "../../../kube/kinds/http-route.ts";
 import type { PathChange, RedirectStatus, RoutePolicy } from "../../route-policy.ts";
+import { framingHeaders } from "../framing-headers.ts";
 import { anyHost, hostOf } from "../host-name.ts";
 import { shown } from "../shown-text.ts";
 import { decodedPath } from "./decoded-path.ts";
@@ -24,22 +25,6 @@ const headerValue = /^[\x20-\x7e\x80-\xff]*$/;
 
 /** As the proxy has it (proxy/lua/lockstep/policy_entry.lua). */
 const maxValueBytes = 4_096;
-
-/** These would make another request of the one that passes. */
-const framingHeaders: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 /** The proxy writes these itself after the route's changes (proxy/headers-direct.conf). */
 const ownHeaders =

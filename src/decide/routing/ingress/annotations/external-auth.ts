@@ -2,6 +2,7 @@
 // of these routes, decides whether a request may pass. A setting that cannot be applied closes the
 // route.
 import type { AuthMethod, ExternalAuth } from "../../../route-policy.ts";
+import { framingHeaders } from "../../framing-headers.ts";
 import type { Backend } from "../../route.ts";
 import { backendKey } from "../../route.ts";
 import { shown } from "../../shown-text.ts";
@@ -165,22 +166,6 @@ const authMethod: Parse<AuthMethod> = oneOf({
   delete: "DELETE",
   options: "OPTIONS",
 } as const);
-
-/** They would make another request of the one that passes; as in proxy/lua/lockstep/policy_entry.lua. */
-const framingHeaders: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-]);
 
 const answeredHeader: Parse<string> = (text) =>
   framingHeaders.has(text.toLowerCase())
