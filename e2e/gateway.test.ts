@@ -318,13 +318,13 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
         rules: [{ backendRefs: [to("two")] }],
       },
     });
-    await world.until("the route is told so", async () => {
+    await world.until("the status of the route reports it", async () => {
       return (await ofParent("younger"))["Accepted"] === "False HostTaken";
     });
     expect(await serviceOf()).toBe("one");
     await client.request({ verb: "delete", method: "DELETE", path: `${ofIngress}/older` });
     await world.until("the route has the host", async () => (await serviceOf()) === "two");
-    await world.until("the route is told so", async () => {
+    await world.until("the status of the route reports it", async () => {
       return (await ofParent("younger"))["Accepted"] === "True Accepted";
     });
   });
