@@ -54,7 +54,7 @@ export class PodContainers<C extends Container> {
       checks: noChecks,
       kind: podKind,
       indexes: {},
-      handlers: [(change) => this.#heard(change)],
+      handlers: [(change) => this.#onPodChange(change)],
     });
   }
 
@@ -91,7 +91,7 @@ export class PodContainers<C extends Container> {
     await Promise.all(this.#ending);
   }
 
-  #heard(change: Change<Pod>): void {
+  #onPodChange(change: Change<Pod>): void {
     const pod = change.object;
     if (change.type === "deleted") this.#options.onGone?.(pod);
     if (this.#strayNodes.has(pod.nodeName)) return;

@@ -143,7 +143,7 @@ export class Kubelet {
       kind: kubeletPodKind,
       fieldSelector: `spec.nodeName=${this.#options.node}`,
       indexes: {},
-      handlers: [(change) => this.#heard(change)],
+      handlers: [(change) => this.#onPodChange(change)],
     });
   }
 
@@ -151,7 +151,7 @@ export class Kubelet {
     await Promise.all([...this.#runners.values()].map((runner) => runner.kill()));
   }
 
-  #heard(change: Change<KubeletPod>): void {
+  #onPodChange(change: Change<KubeletPod>): void {
     const pod = change.object;
     const isOurs = pod.annotations[mirrorAnnotation] === undefined;
     if (this.#poweringOff.signal.aborted || !isOurs) return;

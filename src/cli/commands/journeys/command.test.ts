@@ -79,7 +79,7 @@ describe("lockstep journeys", () => {
       00:00:09 east    −10.1.0.7        shop/web      unknown            ✗?     35 ms
       00:00:09 east    −10.1.0.7        shop/web      terminating  ✗30.5 s…     35 ms
 
-      5 changes in the last 1h, 2 stuck, 1 replaced by the opposite change, 1 in
+      5 changes in the last 1h, 2 stuck, 1 superseded by the opposite change, 1 in
       flight, 1 unknown (the observer ended first).
 
       hop        removal     p50     p99     max addition     p50     p99     max
@@ -97,7 +97,7 @@ describe("lockstep journeys", () => {
       00:00:09 east    −10.1.0.7        shop/web      terminating  ✗30.5 s…     35 ms
       00:00:09 east    −10.1.0.7        shop/web      unknown            ✗?     35 ms
 
-      6 changes in the last 1d, 2 stuck, 1 replaced by the opposite change, 1 in
+      6 changes in the last 1d, 2 stuck, 1 superseded by the opposite change, 1 in
       flight, 1 unknown (the observer ended first).
       Only the slowest 2 are shown. Use --limit for more.
 

@@ -29,6 +29,7 @@ import {
   directionNames,
   isPodLate,
   lagCell,
+  outcomeReasons,
   paintTone,
   unknownSign,
 } from "../watch/hop-cell.ts";
@@ -100,15 +101,6 @@ interface KeptTableOptions {
   readonly paint: Paint;
 }
 
-const endings: readonly (readonly [Outcome, string])[] = [
-  ["superseded", "replaced by the opposite change"],
-  ["withdrawn", "withdrawn"],
-  ["abandoned", "abandoned after hours"],
-  ["dropped", "dropped (too many in flight)"],
-  ["pending", "in flight"],
-  ["unknown", "unknown (the observer ended first)"],
-];
-
 export class KeptTally {
   #count = 0;
   #neverShown = 0;
@@ -146,7 +138,7 @@ export class KeptTally {
     const parts = [
       `${counted(this.#count, "change")} ${when}`,
       ...(this.#neverShown === 0 ? [] : [`${numberText(this.#neverShown)} stuck`]),
-      ...endings.flatMap(([outcome, words]) => {
+      ...outcomeReasons.flatMap(([outcome, words]) => {
         const count = this.#outcomes.get(outcome);
         return count === undefined ? [] : [`${numberText(count)} ${words}`];
       }),

@@ -3,7 +3,7 @@ import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.t
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { simulate } from "../../../simulation/simulation.ts";
 import { checksOf } from "./checks.ts";
-import { tellStory } from "./story.ts";
+import { playStory } from "./story.ts";
 import { Narrator } from "./view.ts";
 import type { World } from "./world.ts";
 
@@ -17,7 +17,7 @@ test("without a finding there is no fix, and the story does not hold", async () 
   };
   const world = { journeys: [], client: () => client, cluster: () => ({ controlPlane }) };
   const result = await simulate({ seed: 1 }, (simulation) =>
-    tellStory({
+    playStory({
       environment: simulation.host("here"),
       world: world as unknown as World,
       traffic: undefined,

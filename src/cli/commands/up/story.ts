@@ -20,7 +20,7 @@ export interface StoryResult {
   readonly fixed: Release | undefined;
 }
 
-export async function tellStory(options: StoryOptions): Promise<StoryResult> {
+export async function playStory(options: StoryOptions): Promise<StoryResult> {
   const { narrator, world } = options;
   narrator.act(3, "A release in cluster alpha; its controller manager is throttled (real time)");
   const { onFinding } = options;

@@ -45,7 +45,7 @@ test("a change is a line: when, what, why, and its state at each hop", () => {
       "20:31:58 −10.0.0.7        shop/web             terminating    1.3 s…     12 ms",
       "20:31:07 −10.0.0.7        shop/web             terminating    ✗53 s…    ✗53 s…",
       "20:31:07 −10.0.0.7        shop/web             superseded     passed      same",
-      "20:31:07 −10.0.0.7        shop/web             abandoned       never     20 ms",
+      "20:31:07 −10.0.0.7        shop/web             given up        never     20 ms",
       "20:31:07 −10.0.0.7        shop/web             ?                  ≥0         ?",
     ]
   `);
@@ -61,7 +61,7 @@ test("with several clusters each line names its own", () => {
       "20:31:58 alpha   −10.0.0.7        shop/web      terminating    1.3 s…     12 ms",
       "20:31:07 alpha   −10.0.0.7        shop/web      terminating    ✗53 s…    ✗53 s…",
       "20:31:07 alpha   −10.0.0.7        shop/web      superseded     passed      same",
-      "20:31:07 alpha   −10.0.0.7        shop/web      abandoned       never     20 ms",
+      "20:31:07 alpha   −10.0.0.7        shop/web      given up        never     20 ms",
       "20:31:07 alpha   −10.0.0.7        shop/web      ?                  ≥0         ?",
     ]
   `);
@@ -77,7 +77,7 @@ test("on a wide terminal each change is also a path on a logarithmic scale", () 
       "20:31:58 −10.0.0.7        shop/web               terminating        1.3 s…     12 ms  o────r╌╌╌╌╌╌╌╌╌…",
       "20:31:07 −10.0.0.7        shop/web               terminating        ✗53 s…    ✗53 s…  o─────────────────r╌╌╌╌…",
       "20:31:07 −10.0.0.7        shop/web               superseded         passed      same  o",
-      "20:31:07 −10.0.0.7        shop/web               abandoned           never     20 ms  o─────r",
+      "20:31:07 −10.0.0.7        shop/web               given up            never     20 ms  o─────r",
       "20:31:07 −10.0.0.7        shop/web               ?                      ≥0         ?  p",
     ]
   `);

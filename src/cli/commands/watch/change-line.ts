@@ -12,6 +12,7 @@ import {
   hopCell,
   type Judging,
   lagCell,
+  outcomeNames,
   paintTone,
   unknownSign,
 } from "./hop-cell.ts";
@@ -81,7 +82,7 @@ export function countText(direction: Direction, count: number): string {
 
 /** An unusual outcome is more important than the cause. */
 function causeText({ outcome, cause }: Journey): string {
-  return outcome === "pending" || outcome === "complete" ? (cause ?? unknownSign) : outcome;
+  return outcome === "pending" || outcome === "complete" ? (cause ?? unknownSign) : outcomeNames[outcome];
 }
 
 function signOf(direction: Direction): string {

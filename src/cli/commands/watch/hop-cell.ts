@@ -3,7 +3,7 @@
 import type { MonotonicMs } from "../../../environment/clock.ts";
 import { shortDuration } from "../../../environment/duration-text.ts";
 import { isBeforePod, isFirstReported } from "../../../timeline/first-reported.ts";
-import { ageMs, type HopState, type Journey } from "../../../timeline/journey.ts";
+import { ageMs, type HopState, type Journey, type Outcome } from "../../../timeline/journey.ts";
 import { type LagBound, lagBound, type ShownState } from "../../../timeline/lag-bound.ts";
 import type { Direction, Hop } from "../../../timeline/witness.ts";
 import type { Paint } from "../../terminal/paint.ts";
@@ -158,3 +158,24 @@ export const directionNames: Readonly<Record<Direction, string>> = {
 
 /** Width of the longest name. */
 export const directionNameColumns = 8;
+
+/** The plain forms of the vocabulary, for the cell of one change. */
+export const outcomeNames: Readonly<Record<Outcome, string>> = {
+  pending: "in flight",
+  complete: "complete",
+  superseded: "superseded",
+  withdrawn: "withdrawn",
+  abandoned: "given up",
+  dropped: "dropped",
+  unknown: "unknown",
+};
+
+/** For counts in a summary, behind a number. A complete change needs no reason. */
+export const outcomeReasons: readonly (readonly [Outcome, string])[] = [
+  ["superseded", "superseded by the opposite change"],
+  ["withdrawn", "withdrawn by the only proxy that showed it"],
+  ["abandoned", "given up after hours"],
+  ["dropped", "dropped (too many in flight)"],
+  ["pending", "in flight"],
+  ["unknown", "unknown (the observer ended first)"],
+];

@@ -4,15 +4,16 @@
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
 import { durationText } from "../../../environment/duration-text.ts";
-import type { Journey, Outcome } from "../../../timeline/journey.ts";
+import type { Journey } from "../../../timeline/journey.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { wrapText } from "../../terminal/text.ts";
 import { counted, numberText } from "../../terminal/value-text.ts";
 import { changeColumns, changeLine, headLine, shownHops } from "./change-line.ts";
+import { outcomeReasons } from "./hop-cell.ts";
 import { type LagTableOptions, lagTable } from "./lag-table.ts";
 import { conditionOf, lineContext } from "./live-lines.ts";
 import type { Picture, ViewOptions } from "./view.ts";
-import { isUnheard } from "./view.ts";
+import { isUnread } from "./view.ts";
 
 export interface SummaryOptions extends Pick<ViewOptions, "width" | "slowMs" | "utc"> {
   readonly paint: Paint;
@@ -20,13 +21,6 @@ export interface SummaryOptions extends Pick<ViewOptions, "width" | "slowMs" | "
 
 /** Further ones are only counted. */
 const stuckMost = 20;
-
-const endings: readonly (readonly [Outcome, string])[] = [
-  ["superseded", "replaced by the opposite change"],
-  ["withdrawn", "withdrawn"],
-  ["abandoned", "abandoned after hours"],
-  ["dropped", "dropped (too many in flight)"],
-];
 
 export function summaryLines(picture: Picture, options: SummaryOptions): readonly string[] {
   const { strong } = options.paint;
@@ -50,10 +44,10 @@ function wholeTable({ width, slowMs, paint }: SummaryOptions): LagTableOptions {
 }
 
 function countsText({ tally, counts, clusters }: Picture, { slowMs }: SummaryOptions): string {
-  if (clusters.every(isUnheard)) return "No result: no cluster could be read.";
+  if (clusters.every(isUnread)) return "No result: no cluster could be read.";
   if (tally.changes === 0) return "No endpoint was added or removed.";
   const { inFlight } = tally;
-  const ended = endings.flatMap(([outcome, words]) => {
+  const ended = outcomeReasons.flatMap(([outcome, words]) => {
     const count = tally.outcome(outcome);
     return count === 0 ? [] : [`${numberText(count)} ${words}`];
   });

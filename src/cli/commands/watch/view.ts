@@ -223,7 +223,7 @@ export function unknownHops(telling: Telling): ReadonlyMap<Hop, string> {
     [
       "synced",
       costOf("synced") ??
-        unheardText(access) ??
+        unreadText(access) ??
         `no copies of endpoints found in ${namesText(accessClusters)}`,
     ],
     [
@@ -238,20 +238,20 @@ export function unknownHops(telling: Telling): ReadonlyMap<Hop, string> {
     ],
   ]);
   for (const hop of ["pod", "published"] as const) {
-    const why = costOf(hop) ?? unheardText(clusters);
+    const why = costOf(hop) ?? unreadText(clusters);
     if (why !== undefined) unknown.set(hop, why);
   }
   return unknown;
 }
 
 /** It has never been listed and is not watched now. */
-export function isUnheard({ state, watches }: ClusterStatus): boolean {
+export function isUnread({ state, watches }: ClusterStatus): boolean {
   return state.type !== "watching" && watches.every(({ listed }) => !listed);
 }
 
 /** Without any listed cluster, missing numbers do not mean that all is well. */
-function unheardText(clusters: readonly ClusterStatus[]): string | undefined {
-  if (clusters.length === 0 || !clusters.every(isUnheard)) return undefined;
+function unreadText(clusters: readonly ClusterStatus[]): string | undefined {
+  if (clusters.length === 0 || !clusters.every(isUnread)) return undefined;
   return `no data from ${namesText(clusters.map(({ cluster }) => cluster))}`;
 }
 
