@@ -24,7 +24,7 @@ import { type Check, checksOf } from "./checks.ts";
 import type { UpFlags } from "./command.ts";
 import { host } from "./ingress-side.ts";
 import { UpPage } from "./page/up-page.ts";
-import { type StoryResult, playStory } from "./story.ts";
+import { playStory, type StoryResult } from "./story.ts";
 import { TrafficCount } from "./traffic-count.ts";
 import { Narrator } from "./view.ts";
 import { World } from "./world.ts";

@@ -82,7 +82,9 @@ export function countText(direction: Direction, count: number): string {
 
 /** An unusual outcome is more important than the cause. */
 function causeText({ outcome, cause }: Journey): string {
-  return outcome === "pending" || outcome === "complete" ? (cause ?? unknownSign) : outcomeNames[outcome];
+  return outcome === "pending" || outcome === "complete"
+    ? (cause ?? unknownSign)
+    : outcomeNames[outcome];
 }
 
 function signOf(direction: Direction): string {
