@@ -4,6 +4,24 @@
 
 import { type DoctorCase, repeat, two } from "./case.ts";
 
+/** One write of each of so many services, one a second, at the API server. */
+const writesOfAll = (verb: string, version: string, count: number, dayAndHour = "0120 12") =>
+  repeat(
+    count,
+    (index) =>
+      `I${dayAndHour}:${two(30 + Math.floor(index / 60))}:${two(index % 60)}.100000       1 httplog.go:90] ` +
+      `${verb} /api/v1/namespaces/ns-${index}/endpoints${verb === "POST" ? "" : "/svc"}: (3.1ms) 20${verb === "POST" ? 1 : 0} ` +
+      `[kube-controller-manager/v${version} (linux/amd64) kubernetes/dff82dc/system:serviceaccount:kube-system:endpoint-controller 10.0.0.5:41234]`,
+  );
+
+/** The headless ones come first, so that they are the ones that are written. */
+const servicesOf = (headless: number, others: number): string =>
+  `{
+  "apiVersion": "v1", "kind": "List", "items": [
+${repeat(headless + others, (index) => `    { "kind": "Service", "metadata": { "name": "svc", "namespace": "ns-${index}" }, "spec": { "clusterIP": "${index < headless ? "None" : "10.96.0.1"}", "selector": { "app": "a" } } }${index < headless + others - 1 ? "," : ""}`)}
+  ]
+}`;
+
 export const doctorCases: readonly DoctorCase[] = [
   {
     name: "a fight as journald shows it, 1.2",
@@ -258,18 +276,51 @@ spec:
 `,
   },
   {
-    name: "a storm in the API server's log",
+    name: "a storm in the API server's log, which spares services with an address",
     first: "headless-rewrites",
-    also: ["client-throttling"],
-    text: repeat(
-      400,
+    also: ["client-throttling", "endpoint-backlog"],
+    text: `${servicesOf(400, 20)}
+${writesOfAll("PUT", "1.18.6", 400)}
+${repeat(
+  10,
+  (index) =>
+    `I0120 12:31:0${index}.100000       1 request.go:621] Throttling request took 248ms, request: ` +
+    `PUT:https://10.0.0.1:6443/api/v1/namespaces/ns-${index}/endpoints/svc`,
+)}`,
+  },
+  {
+    name: "a storm at each resync, 1.17",
+    first: "headless-rewrites",
+    also: ["endpoint-backlog"],
+    text: `${writesOfAll("PUT", "1.17.3", 300, "0120 01")}\n${writesOfAll("PUT", "1.17.3", 300, "0120 17")}`,
+  },
+  {
+    name: "writes once each of an affected version, by nothing else",
+    first: "endpoint-backlog",
+    text: writesOfAll("PUT", "1.17.3", 300),
+  },
+  {
+    name: "services that are created at once, 1.17",
+    first: "endpoint-backlog",
+    not: ["headless-rewrites"],
+    text: writesOfAll("POST", "1.17.3", 300),
+  },
+  {
+    name: "nodes that are lost, 1.18, where headless services have the bug, too",
+    first: "endpoint-backlog",
+    not: ["headless-rewrites"],
+    text: `${repeat(
+      2,
       (index) =>
-        `I0120 12:${two(30 + Math.floor(index / 60))}:${two(index % 60)}.100000       1 httplog.go:90] ` +
-        `PUT /api/v1/namespaces/ns-${index}/endpoints/svc: (3.1ms) 200 ` +
-        "[kube-controller-manager/v1.18.6 (linux/amd64) kubernetes/dff82dc/system:serviceaccount:kube-system:endpoint-controller 10.0.0.5:41234]" +
-        `\nI0120 12:31:0${index % 10}.1       1 request.go:621] Throttling request took 248ms, request: ` +
-        `PUT:https://10.0.0.1:6443/api/v1/namespaces/ns-${index}/endpoints/svc`,
-    ),
+        `I0120 12:29:5${index}.100000       1 controller_utils.go:122] Recording status change NodeNotReady event message for node w-${index}`,
+    )}
+${writesOfAll("PUT", "1.18.6", 300)}`,
+  },
+  {
+    name: "writes of services with an address, 1.19",
+    first: "endpoint-backlog",
+    not: ["headless-rewrites"],
+    text: `${servicesOf(5, 300)}\n${writesOfAll("PUT", "1.19.1", 300)}`,
   },
   {
     name: "a missing permission",

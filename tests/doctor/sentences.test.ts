@@ -48,6 +48,18 @@ test("a storm that is still to come, with its time and its length", () => {
   );
 });
 
+test("the next storm comes as the flag of the resync says", () => {
+  const start =
+    'I0612 08:00:00.100000       1 endpoints_controller.go:190] "Starting endpoint controller"';
+  const causeOf = (flag: string): string =>
+    findingOf(
+      "headless-rewrites",
+      textOf(`Server Version: v1.18.5\n--min-resync-period=${flag}\n${start}\n${headless}`),
+    )?.cause ?? "";
+  expect(causeOf("6h0m0s")).toContain("between 06-12 14:00 and 06-12 20:00");
+  expect(causeOf("0")).toContain("when a controller manager starts");
+});
+
 test("a corrected version has no such storm", () => {
   const found = findingOf("headless-rewrites", textOf(`Server Version: v1.18.10\n${headless}`));
   expect(found).toBeUndefined();

@@ -68,6 +68,14 @@ test("a wave each 15 hours is the resync, with the next one", () => {
   );
 });
 
+test("a wave each 50 minutes is the resync where the flag says so", () => {
+  const each = [...wave("1.17", startMs), ...wave("1.17", startMs + 50 * 60_000)];
+  expect(causeOf(each)).toContain("The trigger is not in the evidence.");
+  expect(causeOf(["--min-resync-period=30m", ...each])).toContain(
+    "The trigger is the periodic resync, each 50 min; the next one is at about 04-12 11:40",
+  );
+});
+
 function change(at: number, service: string): Journey {
   return {
     id: at,

@@ -2,6 +2,7 @@
 // The trigger is a start of the controller manager, the periodic resync, or a change of many pods.
 
 import { durationText } from "../../environment/duration-text.ts";
+import { parseGoDuration } from "../../environment/go-duration.ts";
 import type { Journey } from "../../timeline/journey.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
@@ -22,8 +23,8 @@ const onceEach = 0.8;
 const lastingMs = 10_000;
 const lateMs = 1_000;
 
-/** Two waves have this much quiet between them. */
-const quietMs = 30 * 60_000;
+/** Two waves have this much quiet between them; less, where resyncs come more often. */
+const quietMaxMs = 30 * 60_000;
 
 /** A controller manager syncs its caches for some minutes at most. */
 const startMs = 10 * 60_000;
@@ -32,19 +33,23 @@ const startMs = 10 * 60_000;
 const massMs = 60_000;
 const massMin = 100;
 
-/** The period is drawn at the start of the process: 12 h, times 1 to 2. */
-const periodMs = { min: 11.5 * 3_600_000, max: 24.5 * 3_600_000 } as const;
+/** `--min-resync-period` without the flag. */
+const minResyncMs = 12 * 3_600_000;
+
+/** The start of a wave is exact to this share of the period. */
+const periodSlack = 0.04;
 
 /** Since then each Endpoints object needs a label, so an upgrade writes all of them once. */
 const relabelMinor = 33;
 
+/** Of one wave, by the clock of the log. */
 interface Wave {
   readonly fromMs: number;
   readonly toMs: number;
   readonly writes: number;
 }
 
-type Trigger =
+export type Trigger =
   | { readonly type: "start"; readonly isRelabel: boolean }
   | { readonly type: "resync"; readonly periodMs: number; readonly lastMs: number }
   /** `3 nodes became not ready`. */
@@ -102,6 +107,16 @@ function limitsFor(evidence: Evidence): { readonly qps: number; readonly burst: 
   return { qps, burst: qps + 20 };
 }
 
+/** The period is drawn at the start of the process: the flag, times 1 to 2. 0 is no resync. */
+export function resyncPeriod({ settings }: Evidence): {
+  readonly minMs: number;
+  readonly maxMs: number;
+} {
+  const flag = settings.flag("min-resync-period")?.value;
+  const minMs = (flag === undefined ? undefined : parseGoDuration(flag)) ?? minResyncMs;
+  return { minMs, maxMs: 2 * minMs };
+}
+
 function triggerText(trigger: Trigger): string {
   switch (trigger.type) {
     case "start":
@@ -109,10 +124,9 @@ function triggerText(trigger: Trigger): string {
         ? "The trigger is a start: since 1.33 Endpoints need a label, and the first start writes all of them once."
         : "The trigger is a start of the controller manager, which works on every service once.";
     case "resync": {
-      const { periodMs: period, lastMs } = trigger;
-      // Logs without a year have a time of day only.
-      const next = new Date(lastMs + period).toISOString().slice(5, 16).replace("T", " ");
-      return `The trigger is the periodic resync, each ${durationText(period)}; the next one is at about ${next} on the clock of the log.`;
+      const { periodMs, lastMs } = trigger;
+      const next = logTimeText(lastMs + periodMs);
+      return `The trigger is the periodic resync, each ${durationText(periodMs)}; the next one is at about ${next} on the clock of the log.`;
     }
     case "mass change":
       return `The trigger is a change of many pods: ${trigger.text}.`;
@@ -121,7 +135,12 @@ function triggerText(trigger: Trigger): string {
   }
 }
 
-function triggerOf(evidence: Evidence): Trigger {
+/** Logs without a year have a day and a time only. */
+export function logTimeText(atMs: number): string {
+  return new Date(atMs).toISOString().slice(5, 16).replace("T", " ");
+}
+
+export function triggerOf(evidence: Evidence): Trigger {
   const all = waves(evidence);
   const started = evidence.signs.get("controller-started")?.timesMs ?? [];
   const minor = versionParts(evidence.settings.version?.value ?? "0.0").minor;
@@ -132,11 +151,12 @@ function triggerOf(evidence: Evidence): Trigger {
   const text = lostNodes(evidence, all) ?? manyChanges(evidence);
   if (text !== undefined) return { type: "mass change", text };
   const gaps = all.slice(1).map(({ fromMs }, index) => fromMs - (all[index]?.fromMs ?? fromMs));
-  const period = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)];
+  const periodMs = gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0;
+  const { minMs, maxMs } = resyncPeriod(evidence);
   const last = all.at(-1);
-  const isPeriodic = period !== undefined && period >= periodMs.min && period <= periodMs.max;
-  if (isPeriodic && last !== undefined) {
-    return { type: "resync", periodMs: period, lastMs: last.fromMs };
+  const isPeriodic = periodMs >= minMs * (1 - periodSlack) && periodMs <= maxMs * (1 + periodSlack);
+  if (periodMs > 0 && isPeriodic && last !== undefined) {
+    return { type: "resync", periodMs, lastMs: last.fromMs };
   }
   return { type: "unknown" };
 }
@@ -183,9 +203,11 @@ function waveSign(evidence: Evidence): readonly Sign[] {
 }
 
 /** Times with many writes, each of another service, and quiet between them. */
-function waves({ signs }: Evidence): readonly Wave[] {
-  const group = signs.get("endpoints-written");
+export function waves(evidence: Evidence): readonly Wave[] {
+  const group = evidence.signs.get("endpoints-written");
   if (group === undefined || group.count < writesMin) return [];
+  const { minMs } = resyncPeriod(evidence);
+  const quietMs = minMs === 0 ? quietMaxMs : Math.min(quietMaxMs, minMs / 2);
   const found: Wave[] = [];
   for (const at of [...group.timesMs].sort((a, b) => a - b)) {
     const last = found.at(-1);

@@ -9,7 +9,7 @@ import { publishedLag } from "../evidence/published-lag.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
-import { lateQueues } from "./endpoint-backlog.ts";
+import { lateQueues, logTimeText, resyncPeriod, triggerOf, waves } from "./endpoint-backlog.ts";
 import { idleWriters } from "./no-op-writes.ts";
 
 /** First patch release with the correction (PR 94112); 1.16 was never corrected. */
@@ -25,11 +25,12 @@ const correctedRelease = "1.20.0";
 
 const headlessLabel = "service.kubernetes.io/headless";
 
-/** A rollout writes dozens; a resync writes each service once. */
-const writesMin = 200;
+/** Nearly all, and nearly none. */
+const most = 0.8;
+const few = 0.2;
 
-/** A rollout writes the same services again and again. */
-const onceEach = 0.8;
+/** Of services that are not headless, to see that they are not written. */
+const othersMin = 10;
 
 /** With and without service accounts of their own. */
 const controllers =
@@ -37,6 +38,8 @@ const controllers =
 
 /** Quiet controllers publish within milliseconds. */
 const lateMs = 1_000;
+
+const hourMs = 3_600_000;
 
 const defaults = { qps: 20, burst: 30 } as const;
 
@@ -47,15 +50,17 @@ export const headlessRewrites: Cause = {
     "service at each resync, although nothing changed. Real changes wait behind these " +
     "writes.",
   hop: "published",
-  explains: ["client-throttling", "endpoint-backlog", "no-op-writes", "dead-endpoints"],
+  explains: [],
 
-  signs(evidence) {
-    const affected = versionSign(evidence);
-    // A corrected version rules it out; no version leaves it open.
-    if (affected?.weight === "against") return [affected];
-    const seen = [...labels(evidence), ...writes(evidence), ...audited(evidence)];
-    return affected === undefined || seen.length === 0 ? seen : [affected, ...seen];
+  /** A storm that is only possible, or still to come, explains nothing that was seen. */
+  explainsToo(evidence) {
+    const isProved = signsOf(evidence).some(({ weight }) => weight === "proof");
+    return isProved && isUnderWay(evidence)
+      ? ["client-throttling", "endpoint-backlog", "no-op-writes", "dead-endpoints"]
+      : [];
   },
+
+  signs: signsOf,
 
   conclude(evidence) {
     const services = headlessCount(evidence);
@@ -68,7 +73,7 @@ export const headlessRewrites: Cause = {
         : ` With ${services} headless services and ${qps} requests/s one resync takes ${durationText(drainMs)}.`;
     const isActive = isUnderWay(evidence);
     const cause = isActive
-      ? "Each informer resync (every 12 to 24 h) rewrites the Endpoints of every headless service " +
+      ? `Each informer resync (${periodText(evidence)}) rewrites the Endpoints of every headless service ` +
         `although nothing changed, and real changes wait behind these writes.${drain}`
       : "The next informer resync will rewrite the Endpoints of every headless service although nothing " +
         `changed, ${nextText(evidence)}; real changes will wait behind these writes.${drain}`;
@@ -98,12 +103,21 @@ export const headlessRewrites: Cause = {
   },
 };
 
-/** Whether the effect was seen; otherwise it is still to come. */
+function signsOf(evidence: Evidence): readonly Sign[] {
+  const affected = versionSign(evidence);
+  // A corrected version rules it out; no version leaves it open.
+  if (affected?.weight === "against") return [affected];
+  const seen = [...labels(evidence), ...writes(evidence), ...audited(evidence)];
+  return affected === undefined || seen.length === 0 ? seen : [affected, ...seen];
+}
+
+/** Whether the effect was seen; otherwise it is still to come. Writes after a change of many pods are real. */
 function isUnderWay(evidence: Evidence): boolean {
+  if (audited(evidence).length > 0) return true;
+  if (triggerOf(evidence).type === "mass change") return false;
   return (
-    evidence.signs.get("endpoints-written") !== undefined ||
+    writes(evidence).length > 0 ||
     evidence.signs.get("endpoints-throttled") !== undefined ||
-    audited(evidence).length > 0 ||
     lateQueues(evidence).length > 0 ||
     isPublishedLate(evidence)
   );
@@ -116,14 +130,29 @@ function isPublishedLate({ journeys }: Evidence): boolean {
   );
 }
 
-/** The controller manager draws its period when it starts: 12 h, times 1 to 2. */
-function nextText({ signs }: Evidence): string {
-  const started = signs.get("controller-started")?.timesMs.at(-1);
-  if (started === undefined) return "12 to 24 h after the start of the controller manager";
-  const [from, to] = [12, 24].map((hours) =>
-    new Date(started + hours * 3_600_000).toISOString().slice(5, 16).replace("T", " "),
-  );
-  return `between ${from} and ${to} on the clock of the log`;
+/** `every 12 to 24 h`, or `every 16 h, the next one at about 03-03 03:10` where two were seen. */
+function periodText(evidence: Evidence): string {
+  const trigger = triggerOf(evidence);
+  if (trigger.type !== "resync") return `every ${rangeText(evidence)}`;
+  const next = logTimeText(trigger.lastMs + trigger.periodMs);
+  return `every ${durationText(trigger.periodMs)}, the next one at about ${next} on the clock of the log`;
+}
+
+/** The controller manager draws its period when it starts. */
+function nextText(evidence: Evidence): string {
+  const { minMs, maxMs } = resyncPeriod(evidence);
+  if (minMs === 0) return "when a controller manager starts";
+  const started = evidence.signs.get("controller-started")?.timesMs.at(-1);
+  if (started === undefined)
+    return `${rangeText(evidence)} after the start of the controller manager`;
+  return `between ${logTimeText(started + minMs)} and ${logTimeText(started + maxMs)} on the clock of the log`;
+}
+
+/** `12 to 24 h`. */
+function rangeText(evidence: Evidence): string {
+  const { minMs, maxMs } = resyncPeriod(evidence);
+  const isHours = minMs % hourMs === 0;
+  return `${isHours ? minMs / hourMs : durationText(minMs)} to ${isHours ? `${maxMs / hourMs} h` : durationText(maxMs)}`;
 }
 
 function versionSign({ settings }: Evidence): Sign | undefined {
@@ -162,14 +191,50 @@ function labels(evidence: Evidence): readonly Sign[] {
   ];
 }
 
-/** Nearly as many writes as different services: each was written once. */
+/**
+ * A wave of writes is a sign of these rewrites if no change explains it: new services are created, and pods of
+ * lost nodes change what is written. It is a proof if it comes with each resync, or spares all other services.
+ */
 function writes(evidence: Evidence): readonly Sign[] {
   const group = evidence.signs.get("endpoints-written");
-  if (group === undefined || group.count < writesMin) return [];
-  const text = `${group.count} writes of Endpoints within ${durationText(group.spanMs)}`;
-  const isOnceEach = group.subjects.size > onceEach * group.count;
-  const isProof = isOnceEach && versionSign(evidence)?.weight === "support";
+  const [wave] = waves(evidence);
+  if (group === undefined || wave === undefined) return [];
+  const trigger = triggerOf(evidence);
+  const updates = group.details.get("PUT") ?? 0;
+  if (updates < most * group.count || trigger.type === "mass change") return [];
+  const spared = onlyHeadless(group.subjects, evidence);
+  if (spared === "no") return [];
+  const isProof =
+    (spared === "yes" || trigger.type === "resync") && versionSign(evidence)?.weight === "support";
+  const which =
+    spared === "yes" ? "headless services, and of no other ones," : "different services";
+  const text = `${wave.writes} writes of Endpoints of ${which} within ${durationText(wave.toMs - wave.fromMs)}`;
   return [{ weight: isProof ? "proof" : "support", source: "logs", lines: [group.evidence(text)] }];
+}
+
+/** Of the services that are known. */
+function onlyHeadless(
+  written: ReadonlyMap<string, number>,
+  { objects }: Evidence,
+): "yes" | "no" | "unknown" {
+  const keys = new Set(
+    [...written.keys()].map((path) => {
+      const [, namespace, name] = /\/namespaces\/([^/]+)\/endpoints\/([^/?]+)/.exec(path) ?? [];
+      return `${namespace}/${name}`;
+    }),
+  );
+  const selected = [...objects.services.values()].filter(
+    ({ selector }) => Object.keys(selector).length > 0,
+  );
+  const shareOf = (isHeadless: boolean): { share: number; count: number } => {
+    const alike = selected.filter((service) => service.isHeadless === isHeadless);
+    const share = alike.filter(({ key }) => keys.has(key)).length / Math.max(1, alike.length);
+    return { share, count: alike.length };
+  };
+  const [headless, others] = [shareOf(true), shareOf(false)];
+  if (others.count < othersMin) return "unknown";
+  if (others.share > few) return "no";
+  return headless.count > 0 && headless.share >= most ? "yes" : "unknown";
 }
 
 /** The controller's own writes in the audit log, which changed nothing. */
@@ -185,7 +250,11 @@ function audited(evidence: Evidence): readonly Sign[] {
   return [{ weight: isProof ? "proof" : "support", source: "logs", lines }];
 }
 
-function headlessCount({ objects, signs }: Evidence): number {
+/** Written services are counted only where the writes are known to be of headless ones. */
+function headlessCount(evidence: Evidence): number {
+  const { objects, signs } = evidence;
   const known = [...objects.services.values()].filter(({ isHeadless }) => isHeadless).length;
-  return Math.max(known > 1 ? known : 0, signs.get("endpoints-written")?.subjects.size ?? 0);
+  const isWritten = writes(evidence).some(({ weight }) => weight === "proof");
+  const written = isWritten ? (signs.get("endpoints-written")?.subjects.size ?? 0) : 0;
+  return Math.max(known > 1 ? known : 0, written);
 }
