@@ -7,8 +7,17 @@ import { assert } from "../environment/assert.ts";
 import type { Evidence } from "./evidence/evidence.ts";
 import type { SignName } from "./evidence/log-signs.ts";
 import type { SignGroup } from "./evidence/sign-log.ts";
-import type { Confidence, EvidenceLine, Finding, Fix, Hop, Severity } from "./finding.ts";
+import {
+  type Confidence,
+  type EvidenceLine,
+  type Finding,
+  type Fix,
+  type Hop,
+  pageOf,
+  type Severity,
+} from "./finding.ts";
 import type { FixTrial } from "./fix-effect.ts";
+import type { SourceName } from "./sources.ts";
 
 export type SourceKind = "changes" | "flags" | "logs" | "metrics" | "objects";
 
@@ -35,6 +44,10 @@ export interface Cause {
   readonly name: string;
   /** One to three sentences for `--explain`. */
   readonly summary: string;
+  /** One sentence: the versions that have it, and whether current ones do. */
+  readonly affected: string;
+  /** The sources that can show it; without any of them it is not examined. */
+  readonly shownBy: readonly SourceName[];
   /** The hop that it makes late; undefined when it concerns none. */
   readonly hop: Hop | undefined;
   /** Causes that this one brings about: they are shown below it. */
@@ -64,6 +77,8 @@ export function weigh(cause: Cause, evidence: Evidence): Finding | undefined {
     cause: sentence,
     evidence: [...signs].sort(byWeight).flatMap(({ lines }) => lines),
     fix,
+    affected: cause.affected,
+    page: pageOf(cause.name),
     missing,
     consequences: [],
   };
@@ -86,9 +101,7 @@ function confidenceOf(isProved: boolean, sources: number): Confidence {
 }
 
 /** A cause that one kind of log line proves, if there are enough of them. */
-export interface LogCause {
-  readonly name: string;
-  readonly summary: string;
+export interface LogCause extends Pick<Cause, "name" | "summary" | "affected" | "shownBy"> {
   readonly hop: Hop | undefined;
   readonly explains?: readonly string[];
   readonly sign: SignName;
@@ -112,6 +125,8 @@ export function logCause(definition: LogCause): Cause {
   const {
     name,
     summary,
+    affected,
+    shownBy,
     hop,
     explains = [],
     sign,
@@ -131,6 +146,8 @@ export function logCause(definition: LogCause): Cause {
   return {
     name,
     summary,
+    affected,
+    shownBy,
     hop,
     explains,
     signs(evidence) {

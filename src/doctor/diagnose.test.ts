@@ -9,6 +9,14 @@ test("each cause has a summary and a section in the document, and no section is 
   for (const { summary } of allCauses) expect(summary).toMatch(/^\S.*\.$/);
 });
 
+test("each cause says in a sentence which versions it affects, and which sources can show it", () => {
+  for (const { affected, shownBy } of allCauses) {
+    expect(affected).toMatch(/^[A-Z].*\.$/);
+    expect(affected.split(" ").length).toBeLessThanOrEqual(25);
+    expect(shownBy).not.toEqual([]);
+  }
+});
+
 test("a cause explains only causes that exist", () => {
   const names = allCauses.map(({ name }) => name);
   for (const { explains } of allCauses)

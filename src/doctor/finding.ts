@@ -19,6 +19,10 @@ export interface Finding {
   readonly cause: string;
   readonly evidence: readonly EvidenceLine[];
   readonly fix: Fix;
+  /** One sentence: the versions that have this cause, and whether current ones do. */
+  readonly affected: string;
+  /** Its section in the documents. */
+  readonly page: string;
   /** Evidence that would make it surer, with the command that provides it. */
   readonly missing: readonly string[];
   /** Findings that follow from this one. */
@@ -41,6 +45,16 @@ export interface Fix {
   readonly effect?: string;
   /** Why there is no prediction although the fix could be simulated. */
   readonly notPredicted?: string;
+}
+
+/** The section of a cause. */
+export function pageOf(rule: string): string {
+  return `docs/causes/README.md#${rule}`;
+}
+
+/** Prints the essentials of that section. */
+export function explainCommand(rule: string): string {
+  return `lockstep doctor --explain ${rule}`;
 }
 
 export const severities: readonly Severity[] = ["info", "warning", "critical"];

@@ -313,6 +313,10 @@ const findingFields = {
     /** The effect that the simulation predicts; null where it cannot. */
     effect: orNull(Type.String()),
   }),
+  /** One sentence: the versions that have this cause, and whether current ones do. */
+  affected: Type.String(),
+  /** Its section in the documents: `docs/causes/README.md#ghost-leader`. */
+  page: Type.String(),
   missing: Type.Array(Type.String()),
 };
 

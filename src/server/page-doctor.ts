@@ -192,7 +192,8 @@ export function pageFinding(
 }
 
 function plain(finding: FoundFinding): Omit<Finding, "cluster" | "since" | "consequences"> {
-  const { rule, severity, confidence, hop, cause, evidence, fix, missing } = finding;
+  const { rule, severity, confidence, hop, cause, evidence, fix, missing, affected, page } =
+    finding;
   const { component, change, reason } = fix;
   return {
     rule,
@@ -202,6 +203,8 @@ function plain(finding: FoundFinding): Omit<Finding, "cluster" | "since" | "cons
     cause,
     evidence: [...evidence],
     fix: { component, change, reason, effect: fix.effect ?? null },
+    affected,
+    page,
     missing: [...missing],
   };
 }

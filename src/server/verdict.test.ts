@@ -50,6 +50,8 @@ const finding: Finding = {
   cause: "The controller manager may send 20 requests a second.",
   evidence: [],
   fix: { component: "", change: "", reason: "", effect: null },
+  affected: "All versions, current ones included.",
+  page: "docs/causes/README.md#client-throttling",
   missing: [],
   cluster: "alpha",
   since: 0,

@@ -16,6 +16,8 @@ const finding: Finding = {
     },
   ],
   fix: { component: "some-component", change: "--flag=1", reason: "Because." },
+  affected: "All versions.",
+  page: "docs/causes/README.md#some-rule",
   missing: [],
   consequences: [],
 };

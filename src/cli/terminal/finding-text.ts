@@ -1,6 +1,6 @@
 // Prints a finding: the verdict, the evidence with its sources, then the fix on separate lines, to
 // copy.
-import type { Finding, Fix } from "../../doctor/finding.ts";
+import { explainCommand, type Finding, type Fix } from "../../doctor/finding.ts";
 import { wrapText } from "./text.ts";
 
 export interface TextOptions {
@@ -12,14 +12,19 @@ const defaultWidth = 80;
 
 const bullet = "  · ";
 const hanging = "    ";
+const labelWidth = 10;
+const labelRest = " ".repeat(labelWidth);
 
 export function findingText(finding: Finding, options: TextOptions = {}): string {
   const width = options.width ?? defaultWidth;
-  const { rule, severity, confidence, cause, evidence, fix } = finding;
+  const { rule, severity, confidence, hop, cause, evidence, fix, affected, page } = finding;
   const border = "─".repeat(width);
   return [
     ...wrapText(`${severity.toUpperCase()} ${rule} (${confidence})`, { width }),
     ...wrapText(cause, { width }),
+    ...field("late hop", hop ?? "none", width),
+    ...field("affected", affected, width),
+    ...field("more", `${explainCommand(rule)}, ${page}`, width),
     "",
     "Seen",
     ...evidence.flatMap(({ text, source }) => [
@@ -36,6 +41,10 @@ export function findingText(finding: Finding, options: TextOptions = {}): string
     ...surerLines(finding, width),
     "",
   ].join("\n");
+}
+
+function field(label: string, text: string, width: number): readonly string[] {
+  return wrapText(text, { width, first: `${label}: `.padEnd(labelWidth), rest: labelRest });
 }
 
 /** Evidence that is not there yet; a certain finding needs none. */

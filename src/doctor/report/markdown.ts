@@ -1,6 +1,6 @@
 // A diagnosis as Markdown, for an incident channel.
 import type { Diagnosis } from "../diagnose.ts";
-import type { Finding, Fix } from "../finding.ts";
+import { explainCommand, type Finding, type Fix } from "../finding.ts";
 
 /** The findings with their fixes, and what is missing to tell more. */
 export function markdownLines({ findings, open }: Diagnosis): readonly string[] {
@@ -8,6 +8,8 @@ export function markdownLines({ findings, open }: Diagnosis): readonly string[] 
     `### ${finding.rule} — ${finding.severity}, ${finding.confidence}`,
     "",
     finding.cause,
+    "",
+    `Late hop: ${finding.hop ?? "none"}. Affected: ${finding.affected}`,
     "",
     ...finding.evidence.map(({ text, source }) => `- ${text} (\`${source}\`)`),
     ...finding.consequences.map(({ rule, cause }) => `- consequence: **${rule}**: ${cause}`),
@@ -22,6 +24,8 @@ export function markdownLines({ findings, open }: Diagnosis): readonly string[] 
     "",
     ...predictedLines(finding.fix),
     ...surerLines(finding),
+    `More: [${finding.rule}](${finding.page}), \`${explainCommand(finding.rule)}\``,
+    "",
   ]);
   const missing = open.map(({ rule, missing: texts }) => `- ${rule}: missing ${texts.join("; ")}`);
   return [

@@ -8,6 +8,9 @@ export const apiOverloaded = logCause({
   summary:
     "An API server gets more requests than it can serve. It refuses some with 429 and " +
     "gives up others, so controllers and watches are late.",
+  affected:
+    "All versions, current ones included; since 1.20 priority and fairness protects other clients.",
+  shownBy: ["apiserver log"],
   hop: "published",
   explains: ["broken-watches", "leader-changes"],
   sign: "api-overloaded",

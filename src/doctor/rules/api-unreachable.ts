@@ -15,6 +15,8 @@ export const apiUnreachable = logCause({
   summary:
     "A client gets no connection or no answer from the API server. It keeps working with " +
     "the state that it had.",
+  affected: "All versions, current ones included.",
+  shownBy: ["client log"],
   hop: undefined,
   explains: ["broken-watches", "leader-changes", "empty-ingress-status"],
   sign: "api-unreachable",

@@ -24,6 +24,9 @@ export const apiserverFight: Cause = {
     "Each API server overwrites the addresses of the kubernetes service with its own one, " +
     "every 10 s. Clients inside the cluster are moved from server to server, and watches " +
     "can become stale without an error.",
+  affected:
+    "Current versions only with --endpoint-reconciler-type=master-count; leases are the default since 1.11.",
+  shownBy: ["kubernetes addresses", "apiserver log"],
   hop: "routed",
   explains: ["broken-watches", "dead-endpoints", "slow-requests"],
 

@@ -20,6 +20,9 @@ export const brokenWatches = logCause({
   summary:
     "Watches of a client end with errors again and again. Between two lists the client " +
     "works with old state.",
+  affected:
+    "All versions, current ones included; clients before 1.19 also keep a dead connection for up to 15 min.",
+  shownBy: ["client log"],
   hop: "routed",
   explains: ["dead-endpoints", "no-endpoints"],
   sign: "watch-failed",

@@ -57,6 +57,8 @@ export const clientThrottling: Cause = {
     "The controller manager waits for its own request limit (--kube-api-qps), not for the " +
     "API server. Endpoint changes are published later than they could be, by seconds to " +
     "minutes.",
+  affected: "All versions, current ones included: the default limit is still 20 requests/s.",
+  shownBy: ["manager metrics", "published changes", "manager log"],
   hop: "published",
   explains: ["endpoint-backlog", "per-sync-get", "dead-endpoints", "no-endpoints"],
 

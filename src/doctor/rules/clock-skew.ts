@@ -9,6 +9,8 @@ export const clockSkew = logCause({
   name: "clock-skew",
   summary:
     "The clocks of machines differ. etcd warns about it; endpoint changes are not " + "delayed.",
+  affected: "All versions, current ones included.",
+  shownBy: ["etcd log"],
   hop: undefined,
   sign: "etcd-clock",
   linesMin: 1,

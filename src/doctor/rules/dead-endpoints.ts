@@ -14,6 +14,8 @@ export const deadEndpoints: Cause = {
   summary:
     "A proxy sends requests to addresses that accept no connection. This is the effect of " +
     "a late or stuck hop, or of a pod that closes its port too early.",
+  affected: "All versions, current ones included.",
+  shownBy: ["proxy log"],
   hop: "traffic",
   explains: [],
 

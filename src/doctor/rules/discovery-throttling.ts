@@ -10,6 +10,8 @@ export const discoveryThrottling = logCause({
   summary:
     "A client waits for its own limit while it lists all API groups. It starts slowly; " +
     "endpoint changes are not delayed.",
+  affected: "Clients before 1.26; newer ones need one request for all API groups.",
+  shownBy: ["client log"],
   hop: undefined,
   sign: "discovery-throttled",
   linesMin: 1,

@@ -10,6 +10,8 @@ export const emptyIngressStatus: Cause = {
   summary:
     "Ingresses have no address in their status, because the leader of the ingress " +
     "controller does not write it. Traffic does not depend on it, external DNS does.",
+  affected: "All versions, current ones included; it depends on the ingress controller.",
+  shownBy: ["ingresses"],
   hop: undefined,
   explains: [],
 

@@ -61,6 +61,9 @@ export const endpointBacklog: Cause = {
   summary:
     "The endpoint controllers work on many services at once, after a start, a periodic resync or a " +
     "change of many pods. Real changes wait in the queue behind them.",
+  affected:
+    "All versions, current ones included; the first start of 1.33 also writes all Endpoints once.",
+  shownBy: ["manager metrics", "published changes", "apiserver log"],
   hop: "published",
   explains: ["dead-endpoints"],
 

@@ -32,6 +32,8 @@ const slowRequests = logCause({
   summary:
     "etcd answers slowly: disk, network or load. Every write and every consistent read of " +
     "the control plane waits for it.",
+  affected: "All versions, current ones included.",
+  shownBy: ["etcd log", "apiserver log"],
   hop: "published",
   explains: ["leader-changes", "api-overloaded", "slow-requests", "broken-watches"],
   sign: "etcd-slow",

@@ -8,6 +8,8 @@ export const failingProbes = logCause({
   summary:
     "Readiness probes of pods fail, so their endpoints leave and return. The control " +
     "plane works as it should.",
+  affected: "All versions, current ones included; the control plane is healthy.",
+  shownBy: ["kubelet log"],
   hop: "pod",
   explains: ["no-endpoints"],
   sign: "probe-failed",

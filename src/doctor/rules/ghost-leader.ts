@@ -22,6 +22,9 @@ export const ghostLeader: Cause = {
   summary:
     "A process whose pod no longer exists keeps renewing a leader lock. The pods that " +
     "exist wait for the lock, so the work of the leader is not done.",
+  affected:
+    "All versions, current ones included: Kubernetes does not check that the holder of a lock exists.",
+  shownBy: ["locks and pods"],
   hop: undefined,
   explains: ["empty-ingress-status"],
 

@@ -49,6 +49,9 @@ export const headlessRewrites: Cause = {
     "The endpoint controller of 1.16 to 1.19 rewrites the Endpoints of every headless " +
     "service at each resync, although nothing changed. Real changes wait behind these " +
     "writes.",
+  affected:
+    "Not current versions: only 1.16, and 1.17, 1.18 and 1.19 before 1.17.13, 1.18.10 and 1.19.3.",
+  shownBy: ["version", "headless services", "audit log"],
   hop: "published",
   explains: [],
 

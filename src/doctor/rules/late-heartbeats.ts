@@ -39,6 +39,9 @@ export const lateHeartbeats: Cause = {
     "Heartbeats of a node come later than the grace period, or the kubelet reports itself " +
     "as not ready. All pods of the node lose their endpoints and get them back seconds " +
     "later.",
+  affected:
+    "All versions, current ones included; the default grace period is 50 s since 1.32, and 40 s before.",
+  shownBy: ["heartbeats", "manager log", "kubelet log"],
   hop: "published",
   explains: ["dead-endpoints", "no-endpoints", "failing-probes"],
 

@@ -16,6 +16,8 @@ export const leaderChanges = logCause({
   summary:
     "A component loses its leader lock again and again. Nothing is done while no instance " +
     "leads.",
+  affected: "All versions, current ones included.",
+  shownBy: ["client log"],
   hop: "published",
   sign: "leader-lost",
   linesMin: 3,

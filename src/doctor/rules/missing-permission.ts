@@ -16,6 +16,8 @@ export const missingPermission = logCause({
   summary:
     "The API server refuses requests that a component needs. Without list and watch it " +
     "never sees a change.",
+  affected: "All versions with RBAC, current ones included.",
+  shownBy: ["client log"],
   hop: undefined,
   explains: ["empty-ingress-status", "broken-watches", "leader-changes", "no-endpoints"],
   sign: "forbidden",

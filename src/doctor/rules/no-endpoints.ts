@@ -10,6 +10,8 @@ const withoutEndpoint = logCause({
   summary:
     "A proxy has no endpoint for a service: no ready pod matches, or the change has not " +
     "arrived yet.",
+  affected: "All versions, current ones included.",
+  shownBy: ["proxy log"],
   hop: "published",
   sign: "no-active-endpoint",
   linesMin: 1,

@@ -21,6 +21,8 @@ export const noOpWrites: Cause = {
   summary:
     "A client writes objects again and again although nothing changes. Its own real changes wait " +
     "behind these writes, and the API server does work for nothing.",
+  affected: "All versions, current ones included; it depends on the client that writes.",
+  shownBy: ["audit log"],
   hop: "published",
   explains: [],
 

@@ -12,6 +12,9 @@ export const overCapacity: Cause = {
   summary:
     "A service has more than 1,000 endpoints, and its Endpoints object was cut. Clients that read " +
     "Endpoints do not know the other pods; EndpointSlices have all of them.",
+  affected:
+    "Since 1.22, current versions included, for clients that read Endpoints instead of EndpointSlices.",
+  shownBy: ["endpoints"],
   hop: "published",
   explains: [],
 

@@ -21,6 +21,8 @@ export const perSyncGet: Cause = {
   summary:
     "Up to 1.7 the endpoint controller reads each Endpoints object at each sync, and syncs all " +
     "services every 30 s. Some hundred services use up its request limit.",
+  affected: "Not current versions: only up to 1.7.",
+  shownBy: ["version up to 1.7", "manager log"],
   hop: "published",
   explains: [],
 

@@ -13,6 +13,8 @@ export const requestPattern: Cause = {
   summary:
     "One client causes most of the refused requests (status 400 to 499) at the proxy. It may be a scan " +
     "or an attack. It does not delay endpoint changes.",
+  affected: "It does not depend on the version.",
+  shownBy: ["access log"],
   hop: undefined,
   explains: [],
 

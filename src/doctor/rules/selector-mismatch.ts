@@ -18,6 +18,8 @@ export const selectorMismatch: Cause = {
   summary:
     "The selector of a service matches the labels of no pod, or its named target port is the name of " +
     "no container port. So it has no endpoints.",
+  affected: "All versions, current ones included.",
+  shownBy: ["services and endpoints"],
   hop: "published",
   explains: ["no-endpoints", "dead-endpoints"],
 

@@ -18,6 +18,9 @@ export const slowReloads: Cause = {
   summary:
     "The proxy needs many seconds from a change to the reloaded configuration. Routes, and in old " +
     "controllers endpoints, are used that much later.",
+  affected:
+    "It depends on the ingress controller; since ingress-nginx 0.12 endpoints alone need no reload.",
+  shownBy: ["proxy log"],
   hop: "routed",
   explains: [],
 

@@ -7,6 +7,8 @@ import { counted } from "../report/counted.ts";
 export const slowRequests = logCause({
   name: "slow-requests",
   summary: "An API server reports slow requests, most often large lists.",
+  affected: "All versions, current ones included.",
+  shownBy: ["apiserver log"],
   hop: "published",
   sign: "slow-request",
   linesMin: 5,

@@ -20,6 +20,9 @@ const byLog = logCause({
   summary:
     "A cache of a controller, or of an API server, is behind. The controller refuses to publish from " +
     "it, or a client waits for a state that this API server does not have yet.",
+  affected:
+    "All versions, current ones included; some patch releases of 1.28 to 1.31 could also stay in this state.",
+  shownBy: ["server caches", "published changes", "manager log"],
   hop: "published",
   explains: ["broken-watches", "slow-requests", "dead-endpoints"],
   sign: "cache-behind",

@@ -14,6 +14,8 @@ export const staleCopies: Cause = {
   summary:
     "Changes are published in the cluster of the pods and reach the copies in the access cluster late. " +
     "The sync between the clusters is the late hop.",
+  affected: "It depends on the sync between clusters, not on the version.",
+  shownBy: ["copied changes"],
   hop: "synced",
   explains: ["dead-endpoints", "no-endpoints"],
 

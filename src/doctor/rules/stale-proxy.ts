@@ -22,6 +22,8 @@ export const staleProxy: Cause = {
   summary:
     "A proxy sends requests to endpoints that are in no EndpointSlice any more. The slices are right, " +
     "so the cache or the watch of the proxy is old.",
+  affected: "All versions, current ones included; it depends on the ingress controller.",
+  shownBy: ["routed changes", "proxy log"],
   hop: "routed",
   explains: ["dead-endpoints", "no-endpoints"],
 

@@ -15,6 +15,8 @@ export const strayMachine: Cause = {
   summary:
     "A kubelet of a machine that is no node of the cluster still writes to the API server. Its " +
     "containers run on and are in no list of pods.",
+  affected: "All versions, current ones included.",
+  shownBy: ["audit log"],
   hop: undefined,
   explains: [],
 

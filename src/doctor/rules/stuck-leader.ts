@@ -22,6 +22,9 @@ export const stuckLeader: Cause = {
   summary:
     "The pod that holds a leader lock exists and does not renew the lock. No instance does the work " +
     "of the leader until the pod is restarted.",
+  affected:
+    "All versions, current ones included; it depends on the controller that holds the lock.",
+  shownBy: ["locks"],
   hop: undefined,
   explains: ["empty-ingress-status"],
 

@@ -35,6 +35,8 @@ export const terminationRace: Cause = {
   summary:
     "A pod closes its port when it is asked to end, before the removal of its endpoint has reached " +
     "the proxy. Requests of these seconds fail.",
+  affected: "All versions, current ones included: it is how Kubernetes ends pods.",
+  shownBy: ["removed endpoints", "proxy log"],
   hop: "traffic",
   explains: ["dead-endpoints"],
 

@@ -56,7 +56,7 @@ export function FindingCard({
 }
 
 function FindingBody({ finding }: { readonly finding: Core }) {
-  const { evidence, fix, missing } = finding;
+  const { evidence, fix, missing, affected, rule } = finding;
   return (
     <>
       <h4>Evidence</h4>
@@ -72,6 +72,9 @@ function FindingBody({ finding }: { readonly finding: Core }) {
       <p className="dim">
         {fix.reason}
         {fix.effect !== null && <strong> Predicted: {fix.effect}</strong>}
+      </p>
+      <p className="dim">
+        Affected: {affected} More: <code>lockstep doctor --explain {rule}</code>
       </p>
       {missing.length > 0 && (
         <>

@@ -51,6 +51,11 @@ describe("lockstep doctor", () => {
       API servers overwrite each other's address in the endpoints of the kubernetes
       service, so clients inside the cluster are moved between servers and their
       watches can become stale.
+      late hop: routed
+      affected: Current versions only with --endpoint-reconciler-type=master-count;
+                leases are the default since 1.11.
+      more:     lockstep doctor --explain apiserver-fight,
+                docs/causes/README.md#apiserver-fight
 
       Seen
         · 4 lines: an API server resets the endpoints of the kubernetes service, one

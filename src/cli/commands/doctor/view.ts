@@ -7,7 +7,7 @@ import type { ObjectFacts } from "../../../doctor/evidence/objects.ts";
 import { publishedLag } from "../../../doctor/evidence/published-lag.ts";
 import type { ReadSummary } from "../../../doctor/evidence/read-paths.ts";
 import { placeText, type SignGroup } from "../../../doctor/evidence/sign-log.ts";
-import type { Finding } from "../../../doctor/finding.ts";
+import { type Finding, pageOf } from "../../../doctor/finding.ts";
 import type { AnonymousTexts } from "../../../doctor/report/anonymous.ts";
 import type { Difference } from "../../../doctor/report/differences.ts";
 import { jsonReport } from "../../../doctor/report/json.ts";
@@ -235,8 +235,9 @@ export function explanation(name: string): string {
     `  ${cause?.summary ?? ""}`,
     "",
     `  late hop: ${cause?.hop ?? "none"}`,
+    `  affected: ${cause?.affected ?? ""}`,
     ...(effects.length === 0 ? [] : [`  explains: ${effects.join(", ")}`]),
-    `  more:     docs/causes/README.md#${name}`,
+    `  more:     ${pageOf(name)}`,
     "",
   ].join("\n");
 }

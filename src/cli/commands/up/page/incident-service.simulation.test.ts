@@ -19,6 +19,8 @@ const finding: Finding = {
   cause: "the limit is used up",
   evidence: [],
   fix: { component: "kube-controller-manager", change: "--kube-api-qps=300", reason: "more" },
+  affected: "All versions, current ones included.",
+  page: "docs/causes/README.md#client-throttling",
   missing: [],
   consequences: [],
 };
