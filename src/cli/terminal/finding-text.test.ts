@@ -30,6 +30,9 @@ test("a finding is a verdict, what was seen, and a fix to copy, within 80 column
     WARNING some-rule (certain: two sources)
     Something holds something back, and here is a sentence that needs more than one
     line.
+    late hop: none
+    affected: All versions.
+    more:     lockstep doctor --explain some-rule, docs/causes/README.md#some-rule
 
     Seen
       · short

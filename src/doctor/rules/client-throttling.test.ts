@@ -123,6 +123,7 @@ describe("a throttled controller", () => {
     });
     expect(finding).toMatchInlineSnapshot(`
       {
+        "affected": "All versions, current ones included: the default limit is still 20 requests/s.",
         "cause": "kube-controller-manager's own request limit holds back endpoint changes: its workers wait for the client's rate limit, not for the API server.",
         "confidence": "certain: three sources",
         "consequences": [],
@@ -155,6 +156,7 @@ describe("a throttled controller", () => {
         },
         "hop": "published",
         "missing": [],
+        "page": "docs/causes/README.md#client-throttling",
         "rule": "client-throttling",
         "severity": "critical",
       }
@@ -166,6 +168,11 @@ describe("a throttled controller", () => {
       CRITICAL client-throttling (certain: three sources)
       kube-controller-manager's own request limit holds back endpoint changes: its
       workers wait for the client's rate limit, not for the API server.
+      late hop: published
+      affected: All versions, current ones included: the default limit is still 20
+                requests/s.
+      more:     lockstep doctor --explain client-throttling,
+                docs/causes/README.md#client-throttling
 
       Seen
         · 60 requests for endpoints waited for the client's limit within 59 s, at most
