@@ -34,6 +34,7 @@ import { staleProxy } from "./rules/stale-proxy.ts";
 import { strayMachine } from "./rules/stray-machine.ts";
 import { stuckLeader } from "./rules/stuck-leader.ts";
 import { terminationRace } from "./rules/termination-race.ts";
+import { type Unexamined, unexaminedCauses } from "./sources.ts";
 
 /** Of equally bad and equally sure ones the first is shown first: causes before effects. */
 export const allCauses: readonly Cause[] = [
@@ -74,6 +75,8 @@ export interface Diagnosis {
   readonly findings: readonly Finding[];
   /** Causes that something points to, but not enough, with what would tell. */
   readonly open: readonly OpenCause[];
+  /** Causes for which no evidence was given, with how to provide it. */
+  readonly unexamined: readonly Unexamined[];
 }
 
 export interface OpenCause {
@@ -109,7 +112,15 @@ export function diagnose(evidence: Evidence, causes: readonly Cause[] = allCause
   const findings = [...found.values()]
     .filter(({ rule }) => !explained.has(rule))
     .sort(byImportance);
-  return { findings, open: open.filter(({ rule }) => !isExplained(rule)) };
+  const pointedTo = new Set([...found.keys(), ...open.map(({ rule }) => rule)]);
+  return {
+    findings,
+    open: open.filter(({ rule }) => !isExplained(rule)),
+    unexamined: unexaminedCauses(
+      causes.filter(({ name }) => !pointedTo.has(name)),
+      evidence,
+    ),
+  };
 }
 
 function effectsOf(cause: Cause, evidence: Evidence): readonly string[] {

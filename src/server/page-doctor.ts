@@ -144,12 +144,14 @@ export class LivePageDoctor implements PageDoctor {
       diagnosis.findings.map((finding) => this.#finding(finding, cluster)),
     );
     const open = examined.flatMap(({ diagnosis }) => diagnosis.open);
+    const unexamined = examined.flatMap(({ diagnosis }) => diagnosis.unexamined);
     const named = new Set([
       ...findings.flatMap(({ rule, consequences }) => [
         rule,
         ...consequences.map((one) => one.rule),
       ]),
       ...open.map(({ rule }) => rule),
+      ...unexamined.flatMap(({ rules }) => rules),
     ]);
     return {
       state: "idle",
@@ -162,6 +164,11 @@ export class LivePageDoctor implements PageDoctor {
         ...problems,
         ...open.map(
           ({ rule, missing }) => `${rule}: not enough evidence; missing: ${missing.join("; ")}`,
+        ),
+        ...new Set(
+          unexamined.map(
+            ({ rules, provide }) => `no evidence for ${rules.join(", ")}; provide ${provide}`,
+          ),
         ),
       ],
       markdown: examined

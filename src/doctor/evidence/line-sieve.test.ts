@@ -37,7 +37,7 @@ test("a reader sees the same with and without the sieve, however the bytes are c
         const bytes = Buffer.from(text.join("\n") + (hasEnd ? "\n" : ""));
         const facts = noFacts();
         const reader = new TextReader(facts, "a.log");
-        const sieve = new LineSieve(reader);
+        const sieve = new LineSieve(reader, 0);
         for (let at = 0, index = 0; at < bytes.length; index += 1) {
           const size = sizes[index % sizes.length] ?? 1;
           // A copy that is overwritten afterwards, as senders do.

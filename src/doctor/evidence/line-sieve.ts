@@ -3,7 +3,7 @@
 // if the next line is no start of a line, the one before it may be its first part, and is read first.
 import { LineSplitter } from "../../environment/line-splitter.ts";
 import { isPlainStart } from "./line-start.ts";
-import { knownWords, type TextReader } from "./text-reader.ts";
+import { headLines, knownWords, type TextReader } from "./text-reader.ts";
 
 /** Lines are cut here: the values that signs need stand before it. */
 const lineBytesMax = 65_536;
@@ -19,6 +19,8 @@ const [quote, space, brace, zero, four, five, nine] = [
 
 export class LineSieve {
   readonly #reader: TextReader;
+  /** The first lines, none of which is passed over. */
+  readonly #readInFull: number;
   /** Holds the part of a line that ended no chunk yet. */
   readonly #rest = new LineSplitter({ bytesMax: jsonBytesMax });
   #hasRest = false;
@@ -26,8 +28,9 @@ export class LineSieve {
   #passed: { readonly bytes: Buffer; from: number; to: number } | undefined;
   lines = 0;
 
-  constructor(reader: TextReader) {
+  constructor(reader: TextReader, readInFull = headLines) {
     this.#reader = reader;
+    this.#readInFull = readInFull;
   }
 
   push(chunk: Uint8Array): void {
@@ -36,7 +39,8 @@ export class LineSieve {
     let from = this.#hasRest ? this.#endRest(bytes) : 0;
     for (let to = bytes.indexOf(newline, from); to >= 0; to = bytes.indexOf(newline, from)) {
       this.lines += 1;
-      if (!this.#reader.isInObject && isSilent(bytes, from, to)) {
+      const maySkip = this.lines > this.#readInFull && !this.#reader.isInObject;
+      if (maySkip && isSilent(bytes, from, to)) {
         passed.from = from;
         passed.to = to;
         this.#passed = passed;

@@ -93,10 +93,15 @@ export interface IngressFacts {
 /** A large cluster has some 100,000 objects of a kind; more are counted, not kept. */
 const objectsMax = 200_000;
 
+/** With those of custom resources. */
+const kindsMax = 2_000;
+
 const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader";
 const overCapacityAnnotation = "endpoints.kubernetes.io/over-capacity";
 
 export class ObjectFacts {
+  /** Kinds of which objects were read, or an empty list: `Ingress`. */
+  readonly kinds = new Set<string>();
   readonly leaders: LeaderRecord[] = [];
   readonly services = new Map<string, ServiceFacts>();
   readonly endpoints = new Map<string, EndpointsFacts>();
@@ -139,10 +144,17 @@ export class ObjectFacts {
       for (const item of items) {
         if (isRecord(item)) this.add({ kind: itemKind, ...item }, place);
       }
+      if (itemKind !== "") this.#noteKind(itemKind);
       if (itemKind === "Pod") this.#listPods(items, place);
       return;
     }
-    if (typeof kind === "string") this.#addObject(kind, value, place);
+    if (typeof kind !== "string") return;
+    this.#noteKind(kind);
+    this.#addObject(kind, value, place);
+  }
+
+  #noteKind(kind: string): void {
+    if (this.kinds.size < kindsMax) this.kinds.add(kind);
   }
 
   /** A row of a table or a key of etcd: the pod exists, and little else is known of it. */
@@ -168,6 +180,7 @@ export class ObjectFacts {
 
   /** As a table or `kubectl describe` shows it. */
   addIngressRow(key: string, hasAddress: boolean, place: Place): void {
+    this.#noteKind("Ingress");
     if (!this.ingresses.has(key)) {
       keep(this.ingresses, key, { key, addresses: hasAddress ? 1 : 0, place });
     }
@@ -179,6 +192,7 @@ export class ObjectFacts {
     shown: Pick<EndpointsFacts, "ready" | "notReady" | "overCapacity">,
     place: Place,
   ): void {
+    this.#noteKind("Endpoints");
     if (!this.endpoints.has(key)) keep(this.endpoints, key, { key, labels: {}, ...shown, place });
   }
 
@@ -214,6 +228,7 @@ export class ObjectFacts {
   addDescribedService(described: DescribedService): void {
     const { namespace, name, selector, portNames, portNumbers, ready, place } = described;
     const key = `${namespace}/${name}`;
+    this.#noteKind("Service");
     if (this.services.has(key)) return;
     keep(this.services, key, {
       key,

@@ -42,11 +42,10 @@ export interface Failure {
 export class RequestLog {
   readonly failures = new Map<string, AddressFailures>();
   readonly clientErrors: ClientErrors = { total: 0, byClient: new Map(), place: undefined };
-  /** Requests of access logs that were read: those that failed. */
-  read = 0;
+  /** An access log was read, failed requests or not. */
+  isRead = false;
 
   add(entry: AccessLogEntry, place: Place): void {
-    this.read += 1;
     for (const { address, port, status, answered } of entry.tries) {
       const isFailed = status === undefined ? entry.status >= 500 : undelivered.has(status);
       if (isFailed && answered !== true)

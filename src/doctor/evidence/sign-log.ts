@@ -26,6 +26,9 @@ const timesMax = 20_000;
 
 const samplesMax = 3;
 
+/** A journal of a whole machine has some hundred. */
+const programsMax = 1_000;
+
 /** Clients try again after a second or longer. */
 const momentMs = 500;
 
@@ -119,6 +122,8 @@ export class SignGroup {
 
 export class SignLog {
   readonly #groups = new Map<SignName, SignGroup>();
+  /** Those whose logs were read, known messages or not; "" for a program that is unknown. */
+  readonly programs = new Set<string>();
   /** Of the lines with a year; undefined without any. */
   newestMs: number | undefined;
 
@@ -126,9 +131,14 @@ export class SignLog {
     const group = this.#groups.get(sign.name) ?? new SignGroup(sign.name);
     this.#groups.set(sign.name, group);
     group.add(sign);
+    this.noteLog(sign.program);
     if (sign.atMs !== undefined && sign.atMs > Date.UTC(unknownYear + 1, 0)) {
       this.newestMs = Math.max(sign.atMs, this.newestMs ?? 0);
     }
+  }
+
+  noteLog(program: string | undefined): void {
+    if (this.programs.size < programsMax) this.programs.add(program ?? "");
   }
 
   /** Undefined when there is no such line. */

@@ -7,7 +7,7 @@ import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import { isYamlTooDeep } from "../../kube/yaml/nesting.ts";
 import { DescriptionReader, labelsIn } from "./descriptions.ts";
 import { isLineStart } from "./line-start.ts";
-import { type LogLine, unknownYear } from "./log-line.ts";
+import { type LogLine, readLogLine, unknownYear } from "./log-line.ts";
 import { type LogSign, type ReadSigns, signsIn, signWords } from "./log-signs.ts";
 import { joinedLines, withoutMarkup } from "./markup.ts";
 import { hostOf, type ObjectFacts, portOf } from "./objects.ts";
@@ -26,6 +26,9 @@ export interface TextFacts {
 /** A line that a chat or a terminal has wrapped goes on for a few lines. */
 const wrappedLinesMax = 8;
 const wrappedCharsMax = 4_096;
+
+/** They say which program writes a log, also where no line has a known message. */
+export const headLines = 200;
 
 /** The values that signs need stand before it. */
 const lineCharsMax = 65_536;
@@ -146,6 +149,7 @@ export class TextReader {
     if (this.#readSign({ text, place, words, isStart })) return;
     if (this.#readRequest(text, place, words)) return;
     if (isStart) {
+      this.#noteLog(text, line);
       this.#facts.settings.read(text, place, words);
       this.#table = undefined;
       return;
@@ -158,6 +162,12 @@ export class TextReader {
     if (this.#readTable(text, place)) return;
     if (this.#readName(text, place, words)) return;
     this.#startBlock(text, place);
+  }
+
+  #noteLog(text: string, line: number): void {
+    if (line > headLines) return;
+    const program = this.#program ?? programOf(readLogLine(text), this.#sourceProgram);
+    this.#facts.signs.noteLog(program);
   }
 
   /** The text is over. */
@@ -236,6 +246,7 @@ export class TextReader {
   #readRequest(text: string, place: Place, words: readonly string[]): boolean {
     const isJson = words.some((word) => failedWords.includes(word));
     const [, client, status = ""] = isJson ? [] : (request.exec(text) ?? []);
+    if (isJson || status !== "") this.#facts.requests.isRead = true;
     if (!isJson && !/^[45]/.test(status)) return false;
     if (status.startsWith("4")) {
       if (client !== undefined) this.#facts.requests.addClientError(client, place);

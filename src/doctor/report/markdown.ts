@@ -3,7 +3,7 @@ import type { Diagnosis } from "../diagnose.ts";
 import { explainCommand, type Finding, type Fix } from "../finding.ts";
 
 /** The findings with their fixes, and what is missing to tell more. */
-export function markdownLines({ findings, open }: Diagnosis): readonly string[] {
+export function markdownLines({ findings, open, unexamined }: Diagnosis): readonly string[] {
   const parts = findings.flatMap((finding) => [
     `### ${finding.rule} — ${finding.severity}, ${finding.confidence}`,
     "",
@@ -28,10 +28,12 @@ export function markdownLines({ findings, open }: Diagnosis): readonly string[] 
     "",
   ]);
   const missing = open.map(({ rule, missing: texts }) => `- ${rule}: missing ${texts.join("; ")}`);
+  const lacking = unexamined.map(({ rules, provide }) => `- ${provide}: ${rules.join(", ")}`);
   return [
     findings.length === 0 ? "Nothing found." : "",
     ...parts,
     ...(missing.length === 0 ? [] : ["Not enough evidence:", "", ...missing, ""]),
+    ...(unexamined.length === 0 ? [] : ["Not examined, for lack of evidence:", "", ...lacking, ""]),
   ];
 }
 

@@ -27,12 +27,14 @@ export function withoutSecrets(text: string): string {
 
 /** Every text of it passed through the function. */
 export function withTexts(
-  { findings, open }: Diagnosis,
+  { findings, open, unexamined }: Diagnosis,
   shown: (text: string) => string,
 ): Diagnosis {
   return {
     findings: findings.map((finding) => shownFinding(finding, shown)),
     open: open.map(({ rule, missing }) => ({ rule, missing: missing.map(shown) })),
+    // Its texts are our own.
+    unexamined,
   };
 }
 

@@ -23,7 +23,7 @@ export const staleProxy: Cause = {
     "A proxy sends requests to endpoints that are in no EndpointSlice any more. The slices are right, " +
     "so the cache or the watch of the proxy is old.",
   affected: "All versions, current ones included; it depends on the ingress controller.",
-  shownBy: ["routed changes", "proxy log"],
+  shownBy: ["proxy log", "routed changes"],
   hop: "routed",
   explains: ["dead-endpoints", "no-endpoints"],
 

@@ -36,7 +36,7 @@ export const terminationRace: Cause = {
     "A pod closes its port when it is asked to end, before the removal of its endpoint has reached " +
     "the proxy. Requests of these seconds fail.",
   affected: "All versions, current ones included: it is how Kubernetes ends pods.",
-  shownBy: ["removed endpoints", "proxy log"],
+  shownBy: ["proxy log", "removed endpoints"],
   hop: "traffic",
   explains: ["dead-endpoints"],
 

@@ -78,6 +78,20 @@ describe("lockstep doctor", () => {
 
       Examined
         1 file, 0.0 MB, 4 lines, 4 of them known log messages
+
+      Not examined, for lack of evidence
+        · log and access log of the ingress controller: stale-proxy, termination-race,
+          slow-reloads, no-endpoints, dead-endpoints, request-pattern
+        · kubectl get services,endpoints,pods,ingresses,leases,configmaps -A -o yaml:
+          ghost-leader, stuck-leader, selector-mismatch, over-capacity,
+          empty-ingress-status
+        · lockstep doctor --context NAME: client-throttling, stale-cache,
+          late-heartbeats
+        · kubectl version: headless-rewrites, per-sync-get
+        · audit log of each API server: no-op-writes, stray-machine
+        · logs of kubelets: failing-probes
+        · lockstep record, while endpoints change: stale-copies
+        · logs of kube-apiserver, kube-controller-manager and etcd: clock-skew
       "
     `);
   });

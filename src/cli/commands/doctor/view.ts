@@ -72,6 +72,7 @@ export function reportText(
     ...differenceLines(examined),
     ...examinedLines(examined),
     ...notExaminedLines(live, width),
+    ...unexaminedLines(diagnosis, width),
     "",
   ].join("\n");
 }
@@ -210,6 +211,18 @@ function notExaminedLines(live: LiveSummary | undefined, width: number): readonl
     wrapText(visible(text), { width, first: "  ", rest: "    " }),
   );
   return ["", "Could not be examined", ...lines];
+}
+
+/** The evidence first: it is what a person can provide. */
+function unexaminedLines({ unexamined }: Diagnosis, width: number): readonly string[] {
+  if (unexamined.length === 0) return [];
+  return [
+    "",
+    "Not examined, for lack of evidence",
+    ...unexamined.flatMap(({ rules, provide }) =>
+      wrapText(`${provide}: ${rules.join(", ")}`, { width, first: "  · ", rest: "    " }),
+    ),
+  ];
 }
 
 function markdown(diagnosis: Diagnosis, { files, lines, live }: Examined): string {
