@@ -230,6 +230,9 @@ function signValues(values: Partial<Record<Value, string | undefined>>): SignVal
 const dialProblem =
   "connection refused|i\\/o timeout|no route to host|network is unreachable|connection timed out";
 
+/** The system call that failed: until Go 1.9, which built Kubernetes up to 1.10, and since. */
+const dialStep = "(?:(?:getsockopt|connect): )?";
+
 /** journalctl cuts a line at the width of the terminal: `connect: co>`. */
 const cutProblem = String.raw`[a-z\/: ]{0,30}[>…]$`;
 
@@ -400,7 +403,7 @@ const forms: readonly SignForm[] = [
   ),
   unreachable(
     "dial tcp",
-    new RegExp(`${apiRequest}dial tcp:? \\S+ (?:connect: )?(${dialProblem}|${cutProblem})`),
+    new RegExp(`${apiRequest}dial tcp:? \\S+ ${dialStep}(${dialProblem}|${cutProblem})`),
   ),
   unreachable("TLS handshake timeout", new RegExp(`${apiRequest}.*(TLS handshake timeout)`)),
   unreachable(
@@ -540,7 +543,7 @@ const forms: readonly SignForm[] = [
   plain(
     "upstream-refused",
     "Bad Gateway' caused by",
-    new RegExp(`'502 Bad Gateway' caused by: dial tcp (\\S+?): (?:connect: )?(${dialProblem})`),
+    new RegExp(`'502 Bad Gateway' caused by: dial tcp (\\S+?): ${dialStep}(${dialProblem})`),
     "subject",
     "detail",
   ),
@@ -548,7 +551,7 @@ const forms: readonly SignForm[] = [
     "upstream-refused",
     "502 Bad Gateway",
     new RegExp(
-      `502 Bad Gateway\\b.*? (?:error|err)="?dial tcp (\\S+?): (?:connect: )?(${dialProblem})`,
+      `502 Bad Gateway\\b.*? (?:error|err)="?dial tcp (\\S+?): ${dialStep}(${dialProblem})`,
     ),
     "subject",
     "detail",
