@@ -69,7 +69,8 @@ function create(input: SlicesInput, placed: PlacedSlice, name: string): SyncWrit
     ...contents(placed),
   };
   const summary = `${counted(endpoints.length)} of ${offer.cluster}`;
-  return { type: "create", kind: "EndpointSlice", namespace, name, object, summary };
+  const { cluster } = offer;
+  return { type: "create", kind: "EndpointSlice", namespace, name, cluster, object, summary };
 }
 
 function update(input: SlicesInput, placed: PlacedSlice, slice: EndpointSlice): SyncWrite {
@@ -79,7 +80,7 @@ function update(input: SlicesInput, placed: PlacedSlice, slice: EndpointSlice): 
     ...contents(placed),
   };
   const summary = `${difference(listedInSlice(slice), placed.endpoints)} of ${input.offer.cluster}`;
-  const place = { kind: "EndpointSlice", namespace, name } as const;
+  const place = { kind: "EndpointSlice", namespace, name, cluster: input.offer.cluster } as const;
   return { type: "update", ...place, patch, resourceVersion, summary };
 }
 
@@ -88,7 +89,7 @@ function remove(slice: EndpointSlice, { cluster, service }: ServiceOffer): SyncW
     service === undefined
       ? `the service was deleted in ${cluster}, or is no longer selected`
       : `${cluster} has no endpoint of the service any more`;
-  return deletion("EndpointSlice", slice.metadata, summary);
+  return { ...deletion("EndpointSlice", slice.metadata, summary), cluster };
 }
 
 /** Written only together with a change, so the time is never a reason to write. */

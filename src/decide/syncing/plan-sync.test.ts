@@ -82,6 +82,7 @@ describe("a service that the access cluster does not have", () => {
           kind: "EndpointSlice",
           namespace: "shop",
           name: "web-lab-1-0",
+          cluster: "lab-1",
           summary: "2 endpoints of lab-1",
           object: {
             apiVersion: "discovery.k8s.io/v1",
@@ -145,6 +146,7 @@ describe("a change in the source", () => {
         kind: "EndpointSlice",
         namespace: "shop",
         name: "web-lab-1-0",
+        cluster: "lab-1",
         resourceVersion: slice?.metadata.resourceVersion,
         summary: "+1 −1 ~1 endpoints of lab-1",
         patch: {

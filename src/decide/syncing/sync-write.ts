@@ -34,6 +34,8 @@ interface Place {
   /** Empty for a Namespace. */
   readonly namespace: string;
   readonly name: string;
+  /** The source cluster of an object that is of one alone. */
+  readonly cluster?: string;
   /** The text for people: `2 endpoints of lab-1 join`. */
   readonly summary: string;
 }
@@ -56,7 +58,13 @@ export function shownWrite(write: SyncWrite): SyncWrite {
 }
 
 /** `update EndpointSlice shop/web-lab-1-0: 1 endpoint of lab-1 leaves` */
-export function describeWrite({ type, kind, namespace, name, summary }: SyncWrite): string {
+export function describeWrite({
+  type,
+  kind,
+  namespace,
+  name,
+  summary,
+}: Pick<SyncWrite, "type" | "namespace" | "name" | "summary"> & { readonly kind: string }): string {
   const place = namespace === "" ? name : `${namespace}/${name}`;
   return `${type} ${kind} ${place}: ${summary}`;
 }

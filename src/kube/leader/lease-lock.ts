@@ -2,7 +2,7 @@
 // based on, so of two that start from the same version the server refuses one. Reads leave the
 // resourceVersion unset: they are answered with what is true now, not from a cache.
 import { type KubeClient, parseJson, StatusError } from "../client/client.ts";
-import { MalformedObjectError } from "../kinds/fields.ts";
+import { MalformedObjectError, recordAt, requiredRecord } from "../kinds/fields.ts";
 import {
   type LeaderRecord,
   type LockReference,
@@ -65,6 +65,21 @@ export async function updateLease(
   const body = leaseWith(lock, current.object, record);
   const answer = await client.request({ verb: "update", method: "PUT", path, body, ...limits });
   return writtenVersion(parseJson(answer));
+}
+
+/** Deletes it if it is still at the version that `current` was read at. */
+export async function deleteLease(
+  client: KubeClient,
+  lock: LockReference,
+  current: LockVersion,
+  limits: RequestLimits,
+): Promise<void> {
+  const path = lockPath(lock);
+  const metadata = recordAt(requiredRecord(current.object, "the lock"), "metadata");
+  const { uid, resourceVersion } = metadata;
+  const preconditions = { uid, resourceVersion };
+  const body = { apiVersion: "v1", kind: "DeleteOptions", preconditions };
+  await client.request({ verb: "delete", method: "DELETE", path, body, ...limits });
 }
 
 function writtenVersion(object: unknown): LockVersion {

@@ -127,6 +127,54 @@ test("a cluster that cannot be reached keeps its copies, also over a restart", (
     });
   }));
 
+test("a policy's change has no origin and no lag, and one that a restart finds is logged", () =>
+  inSyncWorld(async (world) => {
+    const { simulation } = world;
+    const logged = () =>
+      simulation
+        .logLines()
+        .filter(({ message }) => message === "copied a change of an endpoint")
+        .map(({ fields }) => [
+          fields["cluster"],
+          fields["direction"],
+          fields["address"],
+          "origin" in fields && "readAt" in fields,
+        ]);
+    const lags = async (syncer: RunningSyncer) => {
+      const text = await syncer.registry.metrics();
+      const counts = text.matchAll(/^lockstep_sync_lag_seconds_count\{source="(.*?)".*\} (\d+)$/gm);
+      return Object.fromEntries([...counts].map(([, source, count]) => [source, Number(count)]));
+    };
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await world.publish("lab-2", "web", ["10.2.0.1"]);
+    const silent = { unreachable: "distrust", unreachableAfterMs: 20_000 } as const;
+    const truth = { followSlices: false, ...silent };
+    const policy = namespacePolicy(new Set(["shop"]), { truth });
+    const first = world.startSyncer({ policy });
+    await simulation.sleep(settledMs);
+    const before = await lags(first);
+    simulation.network.partition("lockstep", "lab-1");
+    await simulation.sleep(120_000);
+    expect(logged()).toEqual([["lab-1", "leave", "10.1.0.1", false]]);
+    expect(await lags(first)).toEqual(before);
+    simulation.network.heal("lockstep", "lab-1");
+    await simulation.sleep(60_000);
+    await first.stop();
+    await world.republish("lab-2", "web", ["10.2.0.2"]);
+    const earlier = logged().length;
+    const second = world.startSyncer({ policy });
+    await simulation.sleep(settledMs);
+    expect(logged().slice(earlier)).toEqual([
+      ["lab-2", "join", "10.2.0.2", true],
+      ["lab-2", "leave", "10.2.0.1", true],
+    ]);
+    expect(await lags(second)).toEqual({ "lab-2": 1 });
+    expect(second.reports.map(({ source, writes }) => `${source} ${writes}`).sort()).toEqual([
+      "lab-1 0",
+      "lab-2 1",
+    ]);
+  }));
+
 test("a service deleted in its last source is cleaned up, and nothing else is", () =>
   inSyncWorld(async (world) => {
     await world.publish("lab-1", "web", ["10.1.0.1"]);

@@ -1,8 +1,13 @@
 // Keeps an access cluster in step with business clusters: one key per service in a queue, changes that
 // just happened ahead of going over everything again, and only those writes that the plan names.
 import { Registry } from "prom-client";
+import { sourceClusterOf } from "../../decide/syncing/copy-names.ts";
 import type { RuleSettings } from "../../decide/syncing/rules/rule-settings.ts";
-import { endpointChanges, type ServiceOffer } from "../../decide/syncing/service-offer.ts";
+import {
+  endpointChanges,
+  type OfferTime,
+  type ServiceOffer,
+} from "../../decide/syncing/service-offer.ts";
 import { elapsedMs, type MonotonicMs, type WallMs } from "../../environment/clock.ts";
 import type { CancelTimer } from "../../environment/timers.ts";
 import type { KubeClient } from "../../kube/client/client.ts";
@@ -66,11 +71,18 @@ export interface SyncedReport {
   readonly source: string;
   /** The versions it was made from; undefined when the source no longer offers the service. */
   readonly version: string | undefined;
+  /** Both of the event that caused it; undefined when a policy, a probe or time did. */
   readonly origin: WallMs | undefined;
   readonly seenAtMs: MonotonicMs | undefined;
   readonly syncedAtMs: MonotonicMs;
   /** How many it took, for all clusters of the service; 0 when the copy was right already. */
   readonly writes: number;
+}
+
+interface Reported {
+  readonly version: string;
+  /** Of the last event whose change is written. */
+  readonly seenAtMs: MonotonicMs | undefined;
 }
 
 /** One service waits for one write after the other; many wait beside each other. */
@@ -91,8 +103,8 @@ export class ServiceSyncer {
   readonly #queue: Workqueue;
   readonly #writer: SyncWriter;
   readonly #metrics: SyncMetrics;
-  /** By service and source, the version last reported; only of services that are offered. */
-  readonly #reported = new Map<string, Map<string, string>>();
+  /** By service and source, what was last reported; only of services that are offered. */
+  readonly #reported = new Map<string, Map<string, Reported>>();
   /** Why cannot sync a service, as last logged. */
   readonly #blocked = new Map<string, string>();
   /** By service with unfinished writes, the slices before the first of them. */
@@ -285,43 +297,64 @@ export class ServiceSyncer {
       this.#metrics.phaseSeconds.observe({ ...phase, phase: "write" }, tookMs / 1000);
       // The first slices may have to wait for the import.
       const hasSlices = writes.some(({ kind }) => kind === "EndpointSlice");
-      if (hasSlices || isRetry) for (const offer of offers) this.#logChanges(key, offer, before);
+      if (hasSlices || isRetry) this.#logChanges(key, offers, before);
     }
     this.#notice(key, offers, writes.length);
-    for (const offer of offers) this.#report(key, offer, writes.length);
+    for (const offer of offers) {
+      const isWritten = writes.some((one) => (one.cluster ?? offer.cluster) === offer.cluster);
+      this.#report(key, offer, isWritten ? writes.length : 0);
+    }
     noteExports();
   }
 
-  /** One line for each endpoint; of a service that is copied for the first time, only in detail. */
-  #logChanges(service: string, offer: ServiceOffer, before: readonly EndpointSlice[]): void {
+  /** One line for each endpoint; of a copy that is new, only in detail. */
+  #logChanges(
+    service: string,
+    offers: readonly ServiceOffer[],
+    before: readonly EndpointSlice[],
+  ): void {
     const { clock, log, target } = this.#options;
-    const { cluster, changedAt } = offer;
-    const isFirst = this.#reported.get(service)?.has(cluster) !== true;
     const wallAt = (instant: MonotonicMs): string =>
       new Date(clock.wallMs() - elapsedMs(instant, clock.monotonicMs())).toISOString();
-    for (const { address, direction } of endpointChanges(offer, before)) {
-      const fields = {
-        service,
-        cluster,
-        target: target.cluster,
-        address,
-        direction,
-        ...(changedAt && {
-          origin: new Date(changedAt.origin).toISOString(),
-          readAt: wallAt(changedAt.seenAtMs),
-        }),
-        writtenAt: wallAt(clock.monotonicMs()),
-      };
-      if (isFirst && direction === "join") log.debug("copied an endpoint", fields);
-      else log.info("copied a change of an endpoint", fields);
+    // An event in one cluster may change the use of another cluster's endpoints.
+    const [otherNews] = offers.flatMap((offer) => this.#newsIn(service, offer) ?? []);
+    for (const offer of offers) {
+      const { cluster } = offer;
+      const isNew =
+        this.#reported.get(service)?.has(cluster) !== true &&
+        !before.some((slice) => sourceClusterOf(slice) === cluster);
+      const news = this.#newsIn(service, offer) ?? otherNews;
+      for (const { address, direction } of endpointChanges(offer, before)) {
+        const fields = {
+          service,
+          cluster,
+          target: target.cluster,
+          address,
+          direction,
+          ...(news && {
+            origin: new Date(news.origin).toISOString(),
+            readAt: wallAt(news.seenAtMs),
+          }),
+          writtenAt: wallAt(clock.monotonicMs()),
+        };
+        if (isNew && direction === "join") log.debug("copied an endpoint", fields);
+        else log.info("copied a change of an endpoint", fields);
+      }
     }
+  }
+
+  /** The last event about the offer; undefined when its change was written before. */
+  #newsIn(service: string, { cluster, changedAt }: ServiceOffer): OfferTime | undefined {
+    const seenAtMs = this.#reported.get(service)?.get(cluster)?.seenAtMs;
+    const isNews = changedAt !== undefined && changedAt.seenAtMs > (seenAtMs ?? -Infinity);
+    return isNews ? changedAt : undefined;
   }
 
   /** Before it is reported what the offers are. */
   #notice(service: string, offers: readonly ServiceOffer[], writes: number): void {
     const reported = this.#reported.get(service);
     const isNew = offers.some(
-      ({ isKnown, cluster, version }) => isKnown && reported?.get(cluster) !== version,
+      ({ isKnown, cluster, version }) => isKnown && reported?.get(cluster)?.version !== version,
     );
     if (isNew) this.#undone.news(service);
     if (isNew || writes === 0) return;
@@ -337,18 +370,21 @@ export class ServiceSyncer {
   #report(service: string, offer: ServiceOffer, writes: number): void {
     const { clock, onSynced, target } = this.#options;
     const { cluster: source, isKnown, version, changedAt } = offer;
-    const reported = this.#reported.get(service) ?? new Map<string, string>();
-    if (!isKnown || reported.get(source) === version) return;
+    if (!isKnown) return;
+    const reported = this.#reported.get(service) ?? new Map<string, Reported>();
+    const news = this.#newsIn(service, offer);
+    const isSame = reported.get(source)?.version === version;
     this.#reported.set(service, reported);
     if (version === undefined) reported.delete(source);
-    else reported.set(source, version);
+    else reported.set(source, { version, seenAtMs: changedAt?.seenAtMs });
     if (reported.size === 0) this.#reported.delete(service);
+    if (isSame) return;
     const syncedAtMs = clock.monotonicMs();
-    if (changedAt !== undefined && writes > 0) {
-      const lagMs = elapsedMs(changedAt.seenAtMs, syncedAtMs);
+    if (news !== undefined && writes > 0) {
+      const lagMs = elapsedMs(news.seenAtMs, syncedAtMs);
       this.#metrics.lagSeconds.observe({ source, target: target.cluster }, lagMs / 1000);
     }
-    const { origin, seenAtMs } = changedAt ?? { origin: undefined, seenAtMs: undefined };
+    const { origin, seenAtMs } = news ?? { origin: undefined, seenAtMs: undefined };
     onSynced?.({ service, source, version, origin, seenAtMs, syncedAtMs, writes });
   }
 

@@ -39,6 +39,8 @@ export interface SourceReport {
   readonly isListed: boolean;
   readonly isUnreachable: boolean;
   readonly services: number;
+  /** Everything in it was known to be up to date so long ago; null before the first time. */
+  readonly currentMsAgo: number | null;
   readonly watches: readonly {
     readonly name: ClusterWatch;
     readonly state: WatchStatus["state"];
@@ -121,12 +123,15 @@ export class SyncSource implements OfferSource {
 
   /** For people and machines. */
   get report(): SourceReport {
-    const { cluster, isListed, isUnreachable } = this;
+    const { cluster, isListed, isUnreachable, currentAtMs } = this;
     const watches = watchNames.map((name) => {
       const { state, detail } = this.#state.watch(name);
       return { name, state, detail };
     });
-    return { cluster, isListed, isUnreachable, services: this.#state.counts.services, watches };
+    const now = this.#options.clock.monotonicMs();
+    const currentMsAgo = currentAtMs === undefined ? null : elapsedMs(currentAtMs, now);
+    const { services } = this.#state.counts;
+    return { cluster, isListed, isUnreachable, services, currentMsAgo, watches };
   }
 
   /** Why it is not known yet, in words; undefined when it is. */

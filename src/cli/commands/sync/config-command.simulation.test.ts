@@ -98,6 +98,9 @@ test("one of two writes, the other takes over with only the differences, and a L
       (await (await start(world, host, ["status"])).done()).out;
     expect(await status("one")).toContain("edge: up to date, writing");
     expect(await status("two")).toContain("edge: up to date, standby");
+    expect(await status("one")).toMatch(/^lab-1: up to date as of \S+ m?s ago, 1 service$/m);
+    expect(await status("one")).toContain("\n1 service, 0 pending, 0 blocked\n");
+    expect(await status("two")).toContain("\n1 service, 0 blocked\n");
     expect(await gauges(world, "one")).toEqual([
       'lockstep_sync_writing{target="edge"} 1',
       'lockstep_sync_target_fresh{target="edge"} 1',
@@ -136,7 +139,9 @@ test("a silent cluster is dropped or kept as its policy says, also after a resta
     expect(await ageSeconds(world, "lab-2")).toBeGreaterThan(160);
     const blind = await (await start(world, "one", ["status"])).done();
     expect(blind.code).toBe(1);
-    expect(blind.out).toContain("lab-2: unreachable");
+    expect(blind.out).toMatch(
+      /^lab-2: unreachable, last up to date \d min( \d+ s)? ago, 1 service/m,
+    );
     world.simulation.network.heal("one", "lab-2");
     await world.simulation.sleep(60_000);
     expect(await ageSeconds(world, "lab-2")).toBeLessThan(30);
@@ -168,13 +173,18 @@ test("prune shows all copies of the sources, removes them with --yes, and leaves
       out: [
         "delete Service shop/web: no cluster has the service any more",
         "delete EndpointSlice shop/web-lab-1-0: the service was deleted in lab-1, or is no longer selected",
+        "delete Lease shop/lockstep-source-lab-1: it says how fresh the copies are",
+        "delete Lease shop/lockstep-source-lab-2: it says how fresh the copies are",
         "",
       ].join("\n"),
-      errors: "2 objects to remove; --yes removes them.\n",
+      errors: "4 objects to remove; --yes removes them.\n",
     });
     expect((await world.copies()).services).toEqual(["local", "web"]);
     const removed = await (await start(world, "two", ["prune", "--yes"])).done();
-    expect(removed.errors).toBe("2 objects removed.\n");
+    expect(removed.errors).toBe("4 objects removed.\n");
+    await expect(
+      world.call("edge", "GET", `${leasesPath}/lockstep-source-lab-1`),
+    ).rejects.toMatchObject({ code: 404 });
     expect(await world.copies()).toEqual({
       slices: { "local-x1": ["10.9.0.1"] },
       services: ["local"],

@@ -1,5 +1,5 @@
 // `lockstep sync prune`: shows all copies of the configured sources in the access cluster, and removes
-// them with --yes. Objects of others and copies of other clusters stay.
+// them with --yes, and the Leases of these sources. Objects of others and copies of other clusters stay.
 
 import { planSync } from "../../../decide/syncing/plan-sync.ts";
 import { planRules, type RuleOffer } from "../../../decide/syncing/rules/plan-rules.ts";
@@ -7,8 +7,9 @@ import type { ServiceOffer } from "../../../decide/syncing/service-offer.ts";
 import { describeWrite, type SyncWrite } from "../../../decide/syncing/sync-write.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { splitObjectKey } from "../../../kube/kinds/kind.ts";
-import { readLock } from "../../../kube/leader/lease-lock.ts";
+import { deleteLease, readLock } from "../../../kube/leader/lease-lock.ts";
 import { RuleTarget } from "../../../outputs/rules/rule-target.ts";
+import { sourceLeaseName } from "../../../outputs/slices/source-leases.ts";
 import { SyncTarget } from "../../../outputs/slices/sync-target.ts";
 import { SyncConflictError, SyncWriter } from "../../../outputs/slices/sync-writer.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
@@ -82,6 +83,14 @@ export async function runPrune(
       await prune(ruleWriter, () => ruleRemovals(setup, rules, namespace));
     const writer = new SyncWriter({ client, target, log });
     for (const key of [...owned].sort()) await prune(writer, () => removals(setup, target, key));
+    for (const { namespace, name, remove } of await sourceLeases(setup, stop)) {
+      count += 1;
+      const lease = { type: "delete", kind: "Lease", namespace, name } as const;
+      const summary = "it says how fresh the copies are";
+      const shown = { ...lease, summary };
+      terminal.write(json ? `${JSON.stringify(shown)}\n` : `${describeWrite(shown)}\n`);
+      if (yes) await remove();
+    }
     if (!rules.isKnown) {
       terminal.writeError(`Ingresses of ${cluster} cannot be read: ${rules.problem}\n`);
     }
@@ -118,6 +127,25 @@ async function refuseWhileRunning(
   throw new UsageError(
     `${after.record.holder} writes to ${target.cluster} (Lease ${lease.namespace}/${lease.name}). Stop it first.`,
   );
+}
+
+/** Of the configured sources; one with another holder is not ours. */
+async function sourceLeases(
+  { config, sources, target: { client } }: SyncSetup,
+  signal: AbortSignal,
+) {
+  const { lease, forget } = config;
+  if (lease === undefined) return [];
+  const limits = { deadlineMs: answerWithinMs, signal };
+  const found: { namespace: string; name: string; remove: () => Promise<void> }[] = [];
+  for (const cluster of [...sources.map((one) => one.cluster), ...forget]) {
+    const place = { namespace: lease.namespace, name: sourceLeaseName(cluster) };
+    const lock = { kind: "Lease", ...place } as const;
+    const held = await readLock(client, lock, limits);
+    if (held?.record.holder !== cluster) continue;
+    found.push({ ...place, remove: () => deleteLease(client, lock, held, limits) });
+  }
+  return found;
 }
 
 function removals(

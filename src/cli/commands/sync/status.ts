@@ -1,5 +1,6 @@
 // The status of a running `lockstep sync`: its listener, and the command that asks it.
 import type { Registry } from "prom-client";
+import { ageText } from "../../../environment/duration-text.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { type Listener, NetworkError } from "../../../environment/network.ts";
 import { Deadline } from "../../../kube/client/deadline.ts";
@@ -96,7 +97,8 @@ export function statusText(report: SyncerReport): string {
   return [
     `${target}: ${targetProblem ?? "up to date"}, ${role}${writer === null ? "" : `, writer ${writer}`}`,
     ...sources.map((one) => `${one.cluster}: ${sourceText(one)}`),
-    `${counted(services, "service")}, ${pending} pending, ${blocked} blocked`,
+    // The queue of a standby is not worked on.
+    `${counted(services, "service")}, ${isWriting ? `${pending} pending, ` : ""}${blocked} blocked`,
     ...ruleLines(report.rules),
     `last error: ${report.lastError ?? "none"}`,
     "",
@@ -118,12 +120,17 @@ function ruleLines(rules: SyncerReport["rules"]): readonly string[] {
 
 type SourceReport = SyncerReport["sources"][number];
 
-function sourceText({ isListed, isUnreachable, services, watches }: SourceReport): string {
+function sourceText(source: SourceReport): string {
+  const { isListed, isUnreachable, services, currentMsAgo, watches } = source;
   const count = counted(services, "service");
-  if (isUnreachable) return `unreachable, ${count}, ${staleWatches(watches)}`;
+  const age = currentMsAgo === null ? "" : ` ${ageText(currentMsAgo)} ago`;
+  if (isUnreachable) {
+    const last = age === "" ? "never up to date" : `last up to date${age}`;
+    return `unreachable, ${last}, ${count}, ${staleWatches(watches)}`;
+  }
   if (!isListed) return `not listed yet, ${staleWatches(watches)}`;
   const others = staleWatches(watches);
-  return others === "" ? `up to date, ${count}` : `${count}, ${others}`;
+  return others === "" ? `up to date as of${age}, ${count}` : `${count}, ${others}`;
 }
 
 function staleWatches(watches: SourceReport["watches"]): string {

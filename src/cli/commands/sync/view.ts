@@ -206,7 +206,8 @@ export function describeReport({
 }: SyncedReport) {
   const count = writes === 1 ? "1 write" : `${writes} writes`;
   if (version === undefined) return `${service} of ${source} removed (${count})\n`;
-  if (writes === 0 || seenAtMs === undefined) return `${service} of ${source} is up to date\n`;
+  if (writes === 0) return `${service} of ${source} is up to date\n`;
+  if (seenAtMs === undefined) return `${service} of ${source} synced (${count})\n`;
   const lagMs = elapsedMs(seenAtMs, syncedAtMs);
   return `${service} of ${source} synced after ${Math.round(lagMs)} ms (${count})\n`;
 }
