@@ -15,6 +15,7 @@ import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { freePort } from "../src/lab/free-port.ts";
 import { kubeconfig } from "../src/lab/kubeconfig.ts";
 import { type Lab, startLab } from "../src/lab/lab.ts";
+import { gatewayDefinitions } from "../tests/gateway/definitions.ts";
 import { objectsIn, type Right, rightsIn } from "../tests/rights/deployed-rights.ts";
 import {
   exportDefinition,
@@ -34,6 +35,8 @@ const notRequested: Readonly<Record<string, string>> = {
   "lockstep-sync get services": "read again when another writer was faster",
   "lockstep-sync get endpointslices": "read again when another writer was faster",
   "lockstep-sync get serviceimports": "read again when another writer was faster",
+  "lockstep-sync-ingresses get ingresses": "read again when another writer was faster",
+  "lockstep-sync-secret-web-tls get secrets": "read again when another writer was faster",
   "lockstep-assist get services": "read again when another writer was faster",
   "lockstep-assist get endpointslices": "read again when another writer was faster",
 };
@@ -41,8 +44,11 @@ const notRequested: Readonly<Record<string, string>> = {
 const files = [
   "business-cluster",
   "export-status",
+  "business-cluster-ingresses",
   "access-cluster-ingress",
+  "access-cluster-gateways",
   "access-cluster-sync",
+  "access-cluster-sync-ingresses",
   "observer",
   "doctor",
   "assist",
@@ -63,6 +69,7 @@ const shop = "/api/v1/namespaces/shop";
 const services = `${shop}/services`;
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/shop/ingresses";
 const deployments = "/apis/apps/v1/namespaces/shop/deployments";
+const gatewayApi = "/apis/gateway.networking.k8s.io/v1";
 
 /** A line of the audit log. */
 interface AuditLine {
@@ -123,6 +130,7 @@ it.skipIf(withoutNginx !== false)(
       target: "lab-2",
       namespaces: ["shop"],
       exports: true,
+      ingresses: { classes: { lockstep: "edge" }, tlsSecrets: ["shop/web-tls"] },
       lease: "lockstep/lockstep-sync",
     };
     await environment.files.write(`${folder}/sync.yaml`, JSON.stringify(settings));
@@ -167,6 +175,12 @@ it.skipIf(withoutNginx !== false)(
     await call("lab-1", "PATCH", `${services}/web`, {
       spec: { ports: [{ name: "http", port: 81, targetPort: 8080 }] },
     });
+    await call("lab-1", "PATCH", `${ingresses}/web`, {
+      spec: { tls: [{ secretName: "web-tls" }] },
+    });
+    await call("lab-1", "PATCH", `${shop}/secrets/web-tls`, { data: { "tls.key": btoa("new") } });
+    await wasRequested("lockstep-sync patch ingresses");
+    await wasRequested("lockstep-sync patch secrets");
     await wasRequested("lockstep-sync patch services");
     await wasRequested("lockstep-sync patch serviceimports");
     await wasRequested("lockstep-assist patch services");
@@ -176,11 +190,14 @@ it.skipIf(withoutNginx !== false)(
     await wasRequested("lockstep-assist delete endpointslices");
     await call("lab-1", "PATCH", `${services}/web`, label("true"));
     await wasRequested("lockstep-assist delete endpoints");
-    await call("lab-1", "DELETE", `${services}/web`);
+    await wasRequested("lockstep-ingress patch events");
+    for (const path of [`${services}/web`, `${ingresses}/web`, `${shop}/secrets/web-tls`]) {
+      await call("lab-1", "DELETE", path);
+    }
     expect(await unused()).toEqual([]);
     expect([...refused]).toEqual([]);
   },
-  300_000,
+  600_000,
 );
 
 /** Rights that no audit line shows, without those that have a reason; the first empty list ends it. */
@@ -232,7 +249,8 @@ const bindings = objects
 async function install(cluster: string): Promise<void> {
   await call(cluster, "POST", "/api/v1/namespaces", { metadata: { name: "shop" } });
   const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  for (const definition of [exportDefinition, importDefinition]) {
+  const gateways = gatewayDefinitions();
+  for (const definition of [exportDefinition, importDefinition, ...gateways]) {
     await call(cluster, "POST", definitions, definition);
   }
   for (const object of objects) {
@@ -241,7 +259,7 @@ async function install(cluster: string): Promise<void> {
   }
 }
 
-/** Two pods, their Service with a twin, and an Ingress with a certificate, users and a mistake. */
+/** Two pods, their Service with a twin, an Ingress with a secret and a mistake, and a Gateway. */
 async function createShop(): Promise<void> {
   const labels = { app: "web" };
   const container = { name: "web", image: "web", ports: [{ containerPort: 8080 }] };
@@ -271,6 +289,38 @@ async function createShop(): Promise<void> {
       ingressClassName: "lockstep",
       rules: [{ host: "web.example", http: { paths } }],
       tls: [{ hosts: ["web.example"], secretName: "web-tls" }],
+    },
+  });
+  await call("lab-1", "POST", `${shop}/secrets`, {
+    metadata: { name: "web-tls" },
+    type: "kubernetes.io/tls",
+    data: { "tls.crt": btoa("chain"), "tls.key": btoa("key") },
+  });
+  await createGateway();
+}
+
+async function createGateway(): Promise<void> {
+  const ofKind = (kind: string) => ({ apiVersion: "gateway.networking.k8s.io/v1", kind });
+  await call("lab-1", "POST", `${gatewayApi}/gatewayclasses`, {
+    ...ofKind("GatewayClass"),
+    metadata: { name: "lockstep" },
+    spec: { controllerName: "lockstep.dev/gateway" },
+  });
+  await call("lab-1", "POST", `${gatewayApi}/namespaces/shop/gateways`, {
+    ...ofKind("Gateway"),
+    metadata: { name: "edge" },
+    spec: {
+      gatewayClassName: "lockstep",
+      listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
+    },
+  });
+  await call("lab-1", "POST", `${gatewayApi}/namespaces/shop/httproutes`, {
+    ...ofKind("HTTPRoute"),
+    metadata: { name: "web" },
+    spec: {
+      parentRefs: [{ name: "edge" }],
+      hostnames: ["route.example"],
+      rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
     },
   });
 }

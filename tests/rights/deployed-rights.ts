@@ -18,7 +18,11 @@ export interface Right {
 }
 
 export const businessFiles = ["business-cluster", "export-status"];
-export const accessFiles = ["access-cluster-ingress", "access-cluster-sync"];
+export const accessFiles = [
+  "access-cluster-ingress",
+  "access-cluster-gateways",
+  "access-cluster-sync",
+];
 export const observerFiles = ["observer"];
 
 /** All rights that these files give. */

@@ -4,10 +4,11 @@ import { accessFiles, businessFiles, type Right, rightsIn } from "./deployed-rig
 import { runProduct } from "./product-rights.ts";
 
 const whole = {
-  hosts: ["web.example"],
+  hosts: ["web.example", "team.example"],
   endpoints: ["10.0.0.1:8080"],
   copies: ["web", "web-lab-0"],
   status: "192.0.2.10",
+  gateways: ["Accepted=True", "Accepted=True Programmed=True", "Accepted=True ResolvedRefs=True"],
   events: [
     "annotation lockstep.dev/server-snippet: snippets are not supported, for security: " +
       "text of an object never becomes nginx configuration",

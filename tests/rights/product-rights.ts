@@ -15,6 +15,7 @@ import type { RoutingDecision } from "../../src/decide/decision.ts";
 import { IngressLoop } from "../../src/ingress/ingress-loop.ts";
 import { Leadership } from "../../src/ingress/leadership.ts";
 import { ingressPermissionEffects } from "../../src/ingress/permission-effects.ts";
+import { takenHosts } from "../../src/ingress/shown-gateways.ts";
 import { type KubeRequest, parseJson } from "../../src/kube/client/client.ts";
 import { DirectKubeClient } from "../../src/kube/client/direct-client.ts";
 import { HttpKubeClient, type HttpKubeClientOptions } from "../../src/kube/client/http-client.ts";
@@ -25,8 +26,10 @@ import { kubeconfig } from "../../src/lab/kubeconfig.ts";
 import { ClusterWitness } from "../../src/observe/cluster-witness.ts";
 import { openWatches } from "../../src/observe/observed-watch.ts";
 import { EventWriter } from "../../src/outputs/events/event-writer.ts";
+import type { DecidedGateways } from "../../src/outputs/status/gateway-status-writer.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { Timeline } from "../../src/timeline/timeline.ts";
+import { definitionsPath, gatewayDefinitions } from "../gateway/definitions.ts";
 import {
   exportDefinition,
   importDefinition,
@@ -49,6 +52,8 @@ export interface ProductRun {
   readonly endpoints: readonly string[];
   readonly copies: readonly string[];
   readonly status: string;
+  /** The condition types in the status of the GatewayClass, the Gateway and the HTTPRoute. */
+  readonly gateways: readonly string[];
   /** The Events for the author of the Ingress. */
   readonly events: readonly string[];
 }
@@ -62,6 +67,7 @@ const tokens: ReadonlyMap<string, User> = new Map([
 ]);
 
 const settleMs = 3_000;
+const gatewayApi = "/apis/gateway.networking.k8s.io/v1";
 
 /** A service with two endpoints becomes routed and copied, changes, and is taken away. */
 export async function runProduct(options: { readonly without?: Right } = {}): Promise<ProductRun> {
@@ -87,6 +93,7 @@ class RightsWorld {
   readonly #loop: IngressLoop;
   readonly #events: EventWriter;
   readonly #noteMissing: NonNullable<HttpKubeClientOptions["onForbidden"]>;
+  readonly #decided = new Set<() => void>();
   #active: readonly string[] = [];
 
   constructor(simulation: Simulation, without: Right | undefined) {
@@ -125,7 +132,11 @@ class RightsWorld {
         },
       },
       onTruth: () => undefined,
-      onRoutes: ({ problems }) => this.#events.note(problems),
+      ports: { http: new Map([[80, 80]]), https: new Map() },
+      onRoutes: ({ problems }) => {
+        this.#events.note(problems);
+        for (const follower of this.#decided) follower();
+      },
     });
     this.#events = this.#eventWriter();
     this.#witness = new ClusterWitness({
@@ -143,9 +154,10 @@ class RightsWorld {
     for (const cluster of ["lab", "edge"]) {
       await this.#call(cluster, "POST", "/api/v1/namespaces", { metadata: { name: "shop" } });
     }
-    const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    await this.#call("lab", "POST", definitions, exportDefinition);
-    await this.#call("edge", "POST", definitions, importDefinition);
+    await this.#call("lab", "POST", definitionsPath, exportDefinition);
+    for (const definition of [importDefinition, ...gatewayDefinitions()]) {
+      await this.#call("edge", "POST", definitionsPath, definition);
+    }
     const pod = await this.#call("edge", "POST", "/api/v1/namespaces/lockstep/pods", {
       metadata: { name: "lockstep-ingress-0" },
       spec: { containers: [{ name: "c", image: "lockstep" }] },
@@ -164,6 +176,7 @@ class RightsWorld {
       },
       cluster: this.#access("edge", "lockstep-ingress"),
       asked: this.#loop.asked,
+      gateways: this.#gateways(),
       className: "lockstep",
       metrics: new Registry(),
       onForbidden: this.#noteMissing,
@@ -197,8 +210,27 @@ class RightsWorld {
     if (code !== 0) throw new Error(`lockstep sync ended with ${code}`);
   }
 
+  /** As a replica gives them to its leader. */
+  #gateways(): DecidedGateways | undefined {
+    const loop = this.#loop;
+    const source = loop.gateways;
+    return (
+      source && {
+        source,
+        decision: () => loop.decisions.gateways.decision,
+        isDecided: () => loop.isReady,
+        takenHosts: (route) => takenHosts(loop.decisions, route),
+        follow: (listener) => {
+          this.#decided.add(listener);
+          return () => void this.#decided.delete(listener);
+        },
+      }
+    );
+  }
+
   async play(): Promise<ProductRun> {
     await this.#publish();
+    await this.#publishGateway();
     await this.#simulation.sleep(settleMs);
     // Another replica tells the same.
     const another = this.#eventWriter();
@@ -227,6 +259,7 @@ class RightsWorld {
       endpoints: this.#active,
       copies,
       status: textAt(balancer[0], "ip"),
+      gateways: await this.#gatewayStatuses(),
       events: objectsAt(
         await this.#call("edge", "GET", "/api/v1/namespaces/shop/events"),
         "items",
@@ -239,6 +272,60 @@ class RightsWorld {
     const missing = this.#missing("lockstep");
     const missingInSync = this.#missing("sync");
     return { refusals: [...this.#refusals], complaints, missing, missingInSync, ...shown };
+  }
+
+  /** A route of another namespace's service, which a grant allows. */
+  async #publishGateway(): Promise<void> {
+    const apiVersion = "gateway.networking.k8s.io/v1";
+    await this.#call("edge", "POST", "/api/v1/namespaces", { metadata: { name: "team" } });
+    await this.#call("edge", "POST", `${gatewayApi}/gatewayclasses`, {
+      apiVersion,
+      kind: "GatewayClass",
+      metadata: { name: "lockstep" },
+      spec: { controllerName: "lockstep.dev/gateway" },
+    });
+    await this.#call("edge", "POST", `${gatewayApi}/namespaces/team/gateways`, {
+      apiVersion,
+      kind: "Gateway",
+      metadata: { name: "edge" },
+      spec: {
+        gatewayClassName: "lockstep",
+        listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
+      },
+    });
+    await this.#call("edge", "POST", `${gatewayApi}/namespaces/team/httproutes`, {
+      apiVersion,
+      kind: "HTTPRoute",
+      metadata: { name: "web" },
+      spec: {
+        parentRefs: [{ name: "edge" }],
+        hostnames: ["team.example"],
+        rules: [{ backendRefs: [{ name: "web", namespace: "shop", port: 80 }] }],
+      },
+    });
+    const grants = "/apis/gateway.networking.k8s.io/v1beta1/namespaces/shop/referencegrants";
+    await this.#call("edge", "POST", grants, {
+      apiVersion: "gateway.networking.k8s.io/v1beta1",
+      kind: "ReferenceGrant",
+      metadata: { name: "team" },
+      spec: {
+        from: [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: "team" }],
+        to: [{ group: "", kind: "Service" }],
+      },
+    });
+  }
+
+  async #gatewayStatuses(): Promise<readonly string[]> {
+    const objectAt = async (path: string) => await this.#call("edge", "GET", gatewayApi + path);
+    const route = await objectAt("/namespaces/team/httproutes/web");
+    const withConditions = [
+      objectsAt(await objectAt("/gatewayclasses/lockstep"), "status", "conditions"),
+      objectsAt(await objectAt("/namespaces/team/gateways/edge"), "status", "conditions"),
+      objectsAt(objectsAt(route, "status", "parents")[0], "conditions"),
+    ];
+    return withConditions.map((conditions) =>
+      conditions.map((one) => `${textAt(one, "type")}=${textAt(one, "status")}`).join(" "),
+    );
   }
 
   async stop(): Promise<void> {

@@ -7,8 +7,10 @@ import { GatewayStatusWriter } from "./gateway-status-writer.ts";
 
 const api = "/apis/gateway.networking.k8s.io/v1";
 
-test("a status that the server refuses keeps no other object from its own", () =>
-  simulate({ seed: 1 }, async (simulation) => {
+/** The paths that are written where the server refuses some with this code. */
+async function writtenWhere(refuses: (path: string) => boolean, code: number) {
+  const written = new Set<string>();
+  await simulate({ seed: 1 }, async (simulation) => {
     const listener = { name: "http", port: 80, protocol: "HTTP" };
     const objects = {
       classes: [gatewayClass()],
@@ -22,10 +24,9 @@ test("a status that the server refuses keeps no other object from its own", () =
       certificate: () => ({}),
       hasService: () => true,
     });
-    const written = new Set<string>();
     const request: KubeClient["request"] = ({ path }) => {
-      if (path.includes("/httproutes/a/")) {
-        return Promise.reject(new StatusError({ code: 422, reason: "Invalid", message: "no" }));
+      if (refuses(path)) {
+        return Promise.reject(new StatusError({ code, reason: "Refused", message: "no" }));
       }
       written.add(path);
       return Promise.resolve({ status: 200, headers: {}, body: Buffer.from("{}") });
@@ -49,9 +50,23 @@ test("a status that the server refuses keeps no other object from its own", () =
     await simulation.sleep(1_000);
     term.abort();
     await running;
-    expect([...written]).toEqual([
-      `${api}/gatewayclasses/lockstep/status`,
-      `${api}/namespaces/infra/gateways/edge/status`,
-      `${api}/namespaces/infra/httproutes/b/status`,
-    ]);
-  }));
+  });
+  return [...written];
+}
+
+const statuses = {
+  class: `${api}/gatewayclasses/lockstep/status`,
+  gateway: `${api}/namespaces/infra/gateways/edge/status`,
+  a: `${api}/namespaces/infra/httproutes/a/status`,
+  b: `${api}/namespaces/infra/httproutes/b/status`,
+};
+
+test("a status that the server refuses keeps no other object from its own", async () => {
+  const written = await writtenWhere((path) => path === statuses.a, 422);
+  expect(written).toEqual([statuses.class, statuses.gateway, statuses.b]);
+});
+
+test("a missing permission for one kind keeps no other kind from its status", async () => {
+  const written = await writtenWhere((path) => path === statuses.class, 403);
+  expect(written).toEqual([statuses.gateway, statuses.a, statuses.b]);
+});

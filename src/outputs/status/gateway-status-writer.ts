@@ -59,6 +59,7 @@ const maxRetries = 15;
 
 /** Refusals of one object's status, which say nothing about those of others. */
 const refusesObject: ReadonlySet<number> = new Set([400, 413, 422]);
+const forbiddenCode = 403;
 
 interface Written {
   readonly text: string;
@@ -102,7 +103,8 @@ export class GatewayStatusWriter {
 
   /**
    * How long until one that rests may be written again; 0 when none rests. One that cannot be written
-   * keeps no other from its status, and rejects at the end.
+   * keeps no other from its status, nor does a missing permission for one kind those of other kinds;
+   * it rejects at the end.
    */
   async #writeAll(signal: AbortSignal): Promise<number> {
     const { gateways, addresses, clock } = this.#options;
@@ -110,19 +112,22 @@ export class GatewayStatusWriter {
     const decided = decision();
     const rests: number[] = [];
     let refusal: StatusError | undefined;
+    const forbidden = new Set<string>();
     const put = async (
       place: ResourcePlace | undefined,
       object: Projected,
       desired: (now: ReturnType<typeof clock.wallMs>) => DesiredStatus,
     ): Promise<void> => {
-      if (place === undefined || signal.aborted) return;
+      if (place === undefined || forbidden.has(place.resource) || signal.aborted) return;
       const status = desired(clock.wallMs());
       if (status === undefined) return;
       try {
         const restMs = await this.#write(place, object, status, signal);
         if (restMs > 0) rests.push(restMs);
       } catch (error) {
-        if (!(error instanceof StatusError && refusesObject.has(error.code))) throw error;
+        if (!(error instanceof StatusError)) throw error;
+        if (error.code === forbiddenCode) forbidden.add(place.resource);
+        else if (!refusesObject.has(error.code)) throw error;
         refusal ??= error;
       }
     };
