@@ -101,6 +101,8 @@ function debianRoot({ mirror, fresh, say }) {
     "--variant=minbase",
     `--include=${packages.join(",")}`,
     ...excluded,
+    // A mirror that does not answer once is asked again.
+    '--aptopt=Acquire::Retries "5"',
     "--format=tar",
   ];
   const target = [suite, partial, ...(mirror === undefined ? [] : [mirror])];

@@ -49,7 +49,7 @@ async function judge() {
   const printed = run(command("lockstep"), ["--version"], place).trim();
   report(printed === version, `lockstep --version prints ${printed} (${startText(command)})`);
   await judgeWithLab(command, place);
-  judgeDemo(command("lockstep"), place);
+  trial.judgeDemo(command("lockstep"), [], place);
 }
 
 /** `kubectl lockstep watch` follows a cluster that it did not start, and an ingress serves it. */
@@ -78,16 +78,6 @@ async function judgeWithLab(command, place) {
   report(answer.status === 404, "lockstep ingress is ready and nginx answers");
   report((await trial.stop(ingress)) === 0, "lockstep ingress ends on SIGINT");
   report((await trial.stop(lab)) === 0, "lockstep lab ends on SIGINT");
-}
-
-/** Its goals of time need an idle machine and are judged elsewhere; these need a demo that works. */
-function judgeDemo(program, cwd) {
-  const args = ["up", "--once", "--no-incidents", "--no-page"];
-  const { stdout } = spawnSync(program, args, { cwd, encoding: "utf8", timeout: patienceMs });
-  const goals = [/^✓ Lockstep lost 0 of \d+ requests/m, /^✓ cause found: client-throttling/m];
-  const hasAll = goals.every((goal) => goal.test(stdout));
-  report(hasAll, "lockstep up --once loses no request and finds the cause");
-  if (!hasAll) process.stdout.write(stdout);
 }
 
 function pack(name) {

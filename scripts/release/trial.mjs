@@ -1,6 +1,6 @@
 // What the trials of a package share: programs that are started, waited for and ended, and lines about what
 // passed. A wait ends with the thing itself, or fails when it has taken longer than any machine needs.
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -57,10 +57,24 @@ export class Trial {
     return one;
   }
 
-  /** Ends it as Ctrl-C does, and returns its exit code. */
-  async stop({ child, ended }) {
-    if (child.exitCode === null) child.kill("SIGINT");
+  /** Ends it as Ctrl-C does, or as the kubelet with SIGTERM, and returns its exit code. */
+  async stop({ child, ended }, signal = "SIGINT") {
+    if (child.exitCode === null) child.kill(signal);
     return await ended;
+  }
+
+  /** Its goals of time need an idle machine and are judged elsewhere; these need a demo that works. */
+  judgeDemo(program, args, cwd) {
+    const all = [...args, "up", "--once", "--no-incidents", "--no-page"];
+    const { stdout, stderr } = spawnSync(program, all, {
+      cwd,
+      encoding: "utf8",
+      timeout: patienceMs,
+    });
+    const goals = [/^✓ Lockstep lost 0 of \d+ requests/m, /^✓ cause found: client-throttling/m];
+    const hasAll = goals.every((goal) => goal.test(stdout));
+    this.report(hasAll, "lockstep up --once loses no request and finds the cause");
+    if (!hasAll) process.stdout.write(stdout + stderr);
   }
 }
 

@@ -105,7 +105,18 @@ test.each<[string, Readonly<Record<string, Answer>>, readonly string[], RegExp]>
     "a listener that is not reached",
     {},
     ["--pod", "edge/x"],
-    /pod edge\/x does not answer at port 10260: .*--status-address 0\.0\.0\.0/,
+    /pod edge\/x does not answer at port 10260: .*--status-address 0\.0\.0\.0 there, and no NetworkPolicy/,
+  ],
+  [
+    "no such pod",
+    {
+      [proxied("x:10260")]: {
+        status: 404,
+        body: JSON.stringify({ kind: "Status", reason: "NotFound", message: 'pods "x" not found' }),
+      },
+    },
+    ["--pod", "edge/x"],
+    /there is no pod edge\/x; without --pod the first ready replica is asked/,
   ],
   [
     "another program",

@@ -177,8 +177,12 @@ function podProblem(error: StatusError, { namespace, name, port }: AskedPod): Er
     );
   }
   if (message.includes(undecided)) return notReady(place, []);
+  if (error.code === 404 && message.startsWith("pods ")) {
+    return new UsageError(`there is no ${place}; without --pod the first ready replica is asked`);
+  }
   const hint =
-    "its status listener must be reachable for the API server: --status-address 0.0.0.0 there";
+    "its status listener must be reachable for the API server: --status-address 0.0.0.0 there, " +
+    "and no NetworkPolicy that forbids it";
   return new UsageError(`${place} does not answer at port ${port}: ${message}; ${hint}`);
 }
 
