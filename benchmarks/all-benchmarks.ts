@@ -7,6 +7,7 @@ import { ingressBenchmark } from "./ingress.ts";
 import { journeysBenchmark } from "./journeys.ts";
 import { kubeBenchmark } from "./kube.ts";
 import { pageBenchmark } from "./page.ts";
+import { peersBenchmark } from "./peers.ts";
 import { proxyBenchmark } from "./proxy.ts";
 import { scaleBenchmark } from "./scale.ts";
 import { simulationBenchmark } from "./simulation.ts";
@@ -19,6 +20,7 @@ export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
   simulation: simulationBenchmark,
   proxy: proxyBenchmark,
   ingress: ingressBenchmark,
+  peers: peersBenchmark,
   scale: scaleBenchmark,
   sync: syncBenchmark,
   journeys: journeysBenchmark,

@@ -22,6 +22,8 @@ export interface Benchmark {
   readonly hasQuickRun?: boolean;
   /** Whether its length can be given in minutes. */
   readonly takesMinutes?: boolean;
+  /** Those that can be asked for by name. */
+  readonly parts?: readonly string[];
   run(progress: Progress, options: BenchmarkOptions): Promise<Figures>;
 }
 
@@ -32,6 +34,10 @@ export interface BenchmarkOptions {
   readonly quick: boolean;
   /** How long the part of it takes that can be long; its own choice unless given. */
   readonly minutes?: number;
+  /** Its own choice unless given. */
+  readonly parts?: readonly string[];
+  /** Figures go into documents; its section of docs/figures.md is written for it. */
+  readonly writeDocs: boolean;
 }
 
 /** A requirement of the benchmark is missing, or it was stopped; the message is for people. */

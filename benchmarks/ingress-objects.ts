@@ -9,6 +9,8 @@ export interface ClusterSize {
   readonly pods: number;
   /** Of several clusters of one size: no two have a namespace or an address in common. */
   readonly number?: number;
+  /** Each service has an Ingress of each of these classes too. */
+  readonly otherClasses?: readonly string[];
 }
 
 export const ingressClass = "lockstep";
@@ -76,12 +78,25 @@ function* serviceObjects(size: ClusterSize, service: number): Generator<object, 
   };
   const backend = { service: { name, port: { number: 80 } } };
   const http = { paths: [{ path: "/", pathType: "Prefix", backend }] };
+  const rules = [{ host: hostOf(service), http }];
   yield {
     apiVersion: "networking.k8s.io/v1",
     kind: "Ingress",
     metadata,
-    spec: { ingressClassName: ingressClass, rules: [{ host: `${name}.example`, http }] },
+    spec: { ingressClassName: ingressClass, rules },
   };
+  for (const className of size.otherClasses ?? []) {
+    yield {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "Ingress",
+      metadata: { ...metadata, name: `${name}-${className}` },
+      spec: { ingressClassName: className, rules },
+    };
+  }
+}
+
+export function hostOf(service: number): string {
+  return `${serviceName(service)}.example`;
 }
 
 /** Neighbours belong to different services, so that changes are spread over all of them. */

@@ -1,4 +1,4 @@
-// `npm run bench -- NAME [--json] [--quick] [--minutes N] [--write-docs]`: measures one area and prints its figures,
+// `npm run bench -- NAME [--json] [--quick] [--minutes N] [--parts A,B] [--write-docs]`: measures one area and prints its figures,
 // as a table for people or as one JSON object for machines (values by name; goals and notes beside
 // them), and writes its section of docs/figures.md where that is asked for.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -9,6 +9,8 @@ import { sectionOf, thisMachine, withSection } from "./figures-document.ts";
 const args = process.argv.slice(2);
 const minutesAt = args.indexOf("--minutes");
 const minutesText = minutesAt < 0 ? undefined : (args.splice(minutesAt, 2)[1] ?? "");
+const partsAt = args.indexOf("--parts");
+const parts = partsAt < 0 ? undefined : (args.splice(partsAt, 2)[1] ?? "").split(",");
 const name = args.find((arg) => !arg.startsWith("-")) ?? "";
 const benchmark = allBenchmarks[name];
 const known = [
@@ -20,18 +22,19 @@ const known = [
 const minutes = Number(minutesText ?? 1);
 const isMinutesWrong =
   minutesText !== undefined && (benchmark?.takesMinutes !== true || !(minutes > 0));
-const unknown = isMinutesWrong
-  ? "--minutes"
-  : args.find((arg) => arg.startsWith("-") && !known.includes(arg));
+const isPartWrong = parts?.some((one) => benchmark?.parts?.includes(one) !== true) === true;
+const wrong = [...(isMinutesWrong ? ["--minutes"] : []), ...(isPartWrong ? ["--parts"] : [])];
+const unknown = wrong[0] ?? args.find((arg) => arg.startsWith("-") && !known.includes(arg));
 
 if (benchmark === undefined || unknown !== undefined || args.includes("--help")) {
   const list = Object.entries(allBenchmarks).map(
     ([key, one]) => `  ${key.padEnd(12)}${one.description}${one.hasQuickRun ? " *" : ""}`,
   );
-  const usage = "Usage: npm run bench -- NAME [--json] [--quick] [--minutes N] [--write-docs]";
+  const usage =
+    "Usage: npm run bench -- NAME [--json] [--quick] [--minutes N] [--parts A,B] [--write-docs]";
   const quick =
     "  * takes --quick: a short run, for a look rather than for figures\n" +
-    "  scale takes --minutes: how long changes go on";
+    `  scale takes --minutes: how long changes go on\n${partsHelp()}`;
   process.stderr.write(`${usage}\n\n${list.join("\n")}\n\n${quick}\n`);
   process.exitCode = args.includes("--help") ? 0 : 2;
 } else {
@@ -39,7 +42,9 @@ if (benchmark === undefined || unknown !== undefined || args.includes("--help"))
     const progress = (step: string): void => void process.stderr.write(`  ${step}\n`);
     const figures = await benchmark.run(progress, {
       quick: args.includes("--quick"),
+      writeDocs: args.includes("--write-docs"),
       ...(minutesText !== undefined && { minutes }),
+      ...(parts !== undefined && { parts }),
     });
     process.stdout.write(args.includes("--json") ? json(name, figures) : table(name, figures));
     if (args.includes("--write-docs")) writeDocs(name, figures);
@@ -48,6 +53,13 @@ if (benchmark === undefined || unknown !== undefined || args.includes("--help"))
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 2;
   }
+}
+
+function partsHelp(): string {
+  const lines = Object.entries(allBenchmarks).map(([key, one]) =>
+    one.parts === undefined ? [] : [`  ${key} takes --parts: ${one.parts.join(",")}`],
+  );
+  return lines.flat().join("\n");
 }
 
 /** Of this checkout, which is where `npm run` starts it. */

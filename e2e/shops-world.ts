@@ -29,6 +29,8 @@ export interface ShopsOptions {
   readonly nodes?: number;
   /** Of the lab's controllers. */
   readonly flags?: Partial<ControllerFlags>;
+  /** The time that a pod has to end; 30 s unless given. */
+  readonly graceSeconds?: number;
   /** How the pods of a shop behave; see `lockstep lab --help`. */
   readonly annotations?: (shop: string, index: number) => Readonly<Record<string, string>>;
 }
@@ -266,7 +268,7 @@ export class ShopsWorld {
   async #createShops(): Promise<void> {
     for (const [index, shop] of this.shops.entries()) {
       const annotations = this.#options.annotations?.(shop, index) ?? {};
-      await this.#create(deployments, deployment(shop, this.#options.replicas, annotations));
+      await this.#create(deployments, deployment(shop, this.#options, annotations));
       const ports = [{ port: 80, targetPort: "http" }];
       await this.#create(`${core}/services`, {
         metadata: { name: shop },
@@ -301,7 +303,11 @@ export function hostOf(shop: string): string {
   return `${shop}.example`;
 }
 
-function deployment(name: string, replicas: number, annotations: object): object {
+function deployment(
+  name: string,
+  { replicas, graceSeconds }: ShopsOptions,
+  annotations: object,
+): object {
   const labels = { app: name };
   const container = { name: "shop", image: "shop", ports: [{ name: "http", containerPort: 8080 }] };
   return {
@@ -311,7 +317,10 @@ function deployment(name: string, replicas: number, annotations: object): object
       selector: { matchLabels: labels },
       template: {
         metadata: { labels, annotations: { release: firstRelease, ...annotations } },
-        spec: { containers: [container] },
+        spec: {
+          containers: [container],
+          ...(graceSeconds !== undefined && { terminationGracePeriodSeconds: graceSeconds }),
+        },
       },
     },
   };

@@ -138,7 +138,7 @@ describe.each(peerNames)("%s", (peer) => {
         await environment.files.write(config, kubeconfig(lab.contexts), { mode: 0o600 });
         startLockstep(world, ["sync", ...clusters, "--kubeconfig", config]);
         const { atStop } = optionsIn(world);
-        const edge = { environment, access, context, folder, atStop };
+        const edge = { environment, access, context, folder, atStop, className: ingressClass };
         await world.until(
           "all pods are copied",
           async () => (await listedIn(edge, service)).size === businessClusters * podsInEach,
@@ -174,7 +174,8 @@ function optionsIn(world: ShopsWorld): PeerOptions {
   const { environment, access, folder } = world;
   const [context] = world.contexts;
   if (context === undefined) throw new Error("the cluster has no context");
-  return { environment, access, context, folder, atStop: (undo) => world.atStop(undo) };
+  const atStop = (undo: () => Promise<void>) => world.atStop(undo);
+  return { environment, access, context, folder, atStop, className: ingressClass };
 }
 
 /** As a user starts it. */

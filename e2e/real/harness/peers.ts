@@ -6,10 +6,8 @@ import type { Environment } from "../../../src/environment/environment.ts";
 import { HttpKubeClient } from "../../../src/kube/client/http-client.ts";
 import type { ClusterAccess } from "../../../src/kube/credentials/credentials.ts";
 import { freePort } from "../../../src/lab/free-port.ts";
-import type { KubeconfigContext } from "../../../src/lab/kubeconfig.ts";
-import { kubeconfig } from "../../../src/lab/kubeconfig.ts";
+import { type KubeconfigContext, kubeconfig } from "../../../src/lab/kubeconfig.ts";
 import type { EntryReplica } from "../../../src/lab/traffic/entry.ts";
-import { ingressClass } from "../../shops-world.ts";
 import { RealProcess } from "./real-process.ts";
 
 export const peerNames = ["contour", "traefik"] as const;
@@ -20,6 +18,8 @@ export interface PeerOptions {
   /** Where it reads Ingresses, Services and EndpointSlices. */
   readonly access: ClusterAccess;
   readonly context: KubeconfigContext;
+  /** Of the Ingresses that it serves; created here. */
+  readonly className: string;
   /** Of the test alone; logs and settings go there. */
   readonly folder: string;
   readonly atStop: (undo: () => Promise<void>) => void;
@@ -45,18 +45,23 @@ export function builtPeer(peer: PeerName): BuiltPeer {
   return all[peer];
 }
 
+export interface RunningPeer extends EntryReplica {
+  /** Of its programs. */
+  readonly pids: readonly number[];
+}
+
 /** Resolves when its programs run; whether it serves already, a request shows. */
-export async function startPeer(peer: PeerName, options: PeerOptions): Promise<EntryReplica> {
+export async function startPeer(peer: PeerName, options: PeerOptions): Promise<RunningPeer> {
   const { folder, problem } = builtPeer(peer);
   if (folder === undefined) throw new Error(problem);
-  await createIngressClass(options);
+  await createIngressClass(peer, options);
   return peer === "contour"
     ? await startContour(folder, options)
     : await startTraefik(folder, options);
 }
 
-async function startContour(programs: string, options: PeerOptions): Promise<EntryReplica> {
-  const { environment, folder, context, atStop } = options;
+async function startContour(programs: string, options: PeerOptions): Promise<RunningPeer> {
+  const { environment, folder, context, className, atStop } = options;
   await createDefinitions(`${programs}/crds.yaml`, options);
   const port = () => freePort(environment, host);
   const [http, xds] = [await port(), await port()];
@@ -75,7 +80,7 @@ async function startContour(programs: string, options: PeerOptions): Promise<Ent
       "--insecure",
       "--disable-leader-election",
       `--kubeconfig=${config}`,
-      `--ingress-class-name=${ingressClass}`,
+      `--ingress-class-name=${className}`,
       `--xds-address=${host}`,
       `--xds-port=${xds}`,
       `--envoy-service-http-address=${host}`,
@@ -118,10 +123,10 @@ async function startContour(programs: string, options: PeerOptions): Promise<Ent
     ],
   });
   atStop(() => envoy.stop());
-  return { name: "contour", address: `${host}:${http}` };
+  return { name: "contour", address: `${host}:${http}`, pids: [contour.pid, envoy.pid] };
 }
 
-async function startTraefik(programs: string, options: PeerOptions): Promise<EntryReplica> {
+async function startTraefik(programs: string, options: PeerOptions): Promise<RunningPeer> {
   const { environment, folder, context, atStop } = options;
   const http = await freePort(environment, host);
   writeFileSync(`${folder}/traefik-ca.pem`, context.ca);
@@ -140,14 +145,19 @@ async function startTraefik(programs: string, options: PeerOptions): Promise<Ent
     ],
   });
   atStop(() => traefik.stop());
-  return { name: "traefik", address: `${host}:${http}` };
+  return { name: "traefik", address: `${host}:${http}`, pids: [traefik.pid] };
 }
 
-/** Traefik serves the classes of its name; Contour looks at the name of the class alone. */
-async function createIngressClass(options: PeerOptions): Promise<void> {
+/** Traefik serves the classes of its controller; Contour looks at the name of the class alone. */
+const controllers: Readonly<Record<PeerName, string>> = {
+  contour: "projectcontour.io/ingress-controller",
+  traefik: "traefik.io/ingress-controller",
+};
+
+async function createIngressClass(peer: PeerName, options: PeerOptions): Promise<void> {
   await create(options, "/apis/networking.k8s.io/v1/ingressclasses", {
-    metadata: { name: ingressClass },
-    spec: { controller: "traefik.io/ingress-controller" },
+    metadata: { name: options.className },
+    spec: { controller: controllers[peer] },
   });
 }
 

@@ -12,6 +12,8 @@ export interface RealProcessOptions {
   readonly args: readonly string[];
   /** Where its log goes. */
   readonly folder: string;
+  /** What ends it; SIGTERM unless given. */
+  readonly stopSignal?: NodeJS.Signals;
 }
 
 /** The time that a program may take to end after SIGTERM; the API server waits for its watchers. */
@@ -79,7 +81,7 @@ export class RealProcess {
   async stop(): Promise<void> {
     if (this.isRunning) {
       const exited = once(this.#child, "exit");
-      this.#child.kill("SIGTERM");
+      this.#child.kill(this.#options.stopSignal ?? "SIGTERM");
       const late = setTimeout(() => this.#child.kill("SIGKILL"), patienceMs);
       await exited;
       clearTimeout(late);
