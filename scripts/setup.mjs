@@ -161,7 +161,12 @@ export function installPackages(missing, allowed, packages = debianPackages) {
 
 const sources = ["src", "benchmarks", "scripts/docs", "tsconfig.json", "tsconfig.build.json"];
 /** The page has the types of the contract, and shows durations as the terminal does. */
-const pageSources = ["ui", "src/server/api.ts", "src/environment/duration-text.ts"];
+const pageSources = [
+  "ui",
+  "src/server/api.ts",
+  "src/environment/counted.ts",
+  "src/environment/duration-text.ts",
+];
 
 const turnPollMs = 100;
 /** Longer than any compilation: the file is then of a process that ended, whose id another one has. */

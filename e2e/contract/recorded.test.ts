@@ -25,7 +25,10 @@ test("the embedded server answers as a real one was recorded to answer", chance,
       Transcript,
     ][];
     const verdict = judge(answers, new Map(ours), knownDifferences);
-    expect(describeDifferences(verdict.unlisted, shownDifferences)).toBe("");
+    expect(
+      describeDifferences(verdict.unlisted, shownDifferences),
+      "correct the lab, or give the reason in e2e/real/known-differences.ts",
+    ).toBe("");
     expect(verdict.gone.map(({ what }) => what)).toEqual([]);
   } finally {
     await server.stop();

@@ -115,7 +115,11 @@ export const ordinaryClients = [
 export const ownServer = "src/apiserver/";
 
 /** Of src, the page may import these: the contract, and text that a terminal shows alike. */
-export const ofThePage = ["src/server/api.ts", "src/environment/duration-text.ts"];
+export const ofThePage = [
+  "src/server/api.ts",
+  "src/environment/counted.ts",
+  "src/environment/duration-text.ts",
+];
 
 /** Where ambient time, chance, files and sockets are allowed, because it is what they wrap. */
 export const ambientAllowed = ["src/environment/node/", "src/simulation/", "src/main.ts"];

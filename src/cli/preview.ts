@@ -3,13 +3,14 @@
 // reported and does not delay the others.
 import { setMaxListeners } from "node:events";
 import { visible } from "../decide/routing/shown-text.ts";
+import { counted } from "../environment/counted.ts";
 import type { Environment } from "../environment/environment.ts";
 import type { Terminal } from "../environment/terminal.ts";
 import type { ClusterPermissions } from "../observe/permissions.ts";
 import type { ClusterPreview, KindPreview } from "../observe/preview.ts";
 import { type Paint, paintFor } from "./terminal/paint.ts";
 import { wrapText } from "./terminal/text.ts";
-import { counted, numberText } from "./terminal/value-text.ts";
+import { numberText } from "./terminal/value-text.ts";
 
 interface PreviewOptions extends Pick<Environment, "timers"> {
   readonly terminal: Terminal;

@@ -2,10 +2,10 @@
 // the process, so a later run finds folders of killed runs. It then ends their nginx, which
 // outlives its controller by design, and removes the folder.
 import { dirname } from "node:path";
+import { counted } from "../environment/counted.ts";
 import type { Environment } from "../environment/environment.ts";
 import { type Files, FilesError, passableFolder } from "../environment/files.ts";
 import { NginxProcess } from "../outputs/nginx/nginx-process.ts";
-import { counted } from "./terminal/value-text.ts";
 
 type Pieces = Pick<Environment, "files" | "processes" | "timers" | "clock">;
 

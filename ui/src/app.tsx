@@ -1,8 +1,9 @@
 // The frame of the page: head with views and freshness, the state of the connection, and the view that
 // the address names.
 import { useCallback, useState } from "react";
+import { counted } from "../../src/environment/counted.ts";
 import type { State } from "../../src/server/api.ts";
-import { age, counted } from "./format.ts";
+import { age } from "./format.ts";
 import { KeyHelp, useKeyboard } from "./keyboard.tsx";
 import { useWallTime } from "./now.ts";
 import { clusterHealth, clusterText, HealthMark } from "./parts/cluster-list.tsx";

@@ -17,11 +17,6 @@ export function count(value: number): string {
   return value.toLocaleString("en-US");
 }
 
-/** `1 change`, `2 changes`. */
-export function counted(value: number, one: string, many = `${one}s`): string {
-  return `${count(value)} ${value === 1 ? one : many}`;
-}
-
 /** `12 s ago`, `2 min ago`; clocks of two machines may differ, so the future is now. */
 export function ago(at: number, now: number): string {
   const ms = now - at;

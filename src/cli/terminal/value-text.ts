@@ -34,8 +34,3 @@ export function numberText(value: number): string {
 export function percentText(share: number): string {
   return `${numberText(Number((share * 100).toPrecision(3)))} %`;
 }
-
-/** `1 request`, `1,200 requests`. */
-export function counted(count: number, one: string): string {
-  return `${numberText(count)} ${one}${count === 1 ? "" : "s"}`;
-}

@@ -2,7 +2,9 @@
 // It holds the addresses of all clusters; an annotation says which of them belong to which cluster, so
 // that those of a cluster that is not known stay. It has the label that keeps Kubernetes from mirroring
 // it to slices.
+
 import { toMicroTime, type WallMs } from "../../environment/clock.ts";
+import { counted } from "../../environment/counted.ts";
 import type { EndpointSlice } from "../../kube/kinds/endpoint-slice.ts";
 import type { Endpoints } from "../../kube/kinds/endpoints.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
@@ -60,7 +62,7 @@ export function planEndpoints(input: EndpointsInput): readonly SyncWrite[] {
     const { subsets, annotations } = content;
     const metadata = { namespace, name, labels, annotations: { ...annotations, ...origin } };
     const object = { apiVersion: "v1", kind: "Endpoints", metadata, subsets };
-    const summary = `${counted(count)} of ${[...parts.keys()].join(", ")}`;
+    const summary = `${counted(count, "endpoint")} of ${[...parts.keys()].join(", ")}`;
     return [{ type: "create", ...place, object, summary }];
   }
   if (isUpToDate(endpoints, content, labels)) return [];
@@ -69,7 +71,9 @@ export function planEndpoints(input: EndpointsInput): readonly SyncWrite[] {
   const annotations = { ...capacity, ...content.annotations, ...origin };
   const metadata = { resourceVersion, labels, annotations };
   const patch = { metadata, subsets: content.subsets };
-  return [{ type: "update", ...place, patch, resourceVersion, summary: counted(count) }];
+  return [
+    { type: "update", ...place, patch, resourceVersion, summary: counted(count, "endpoint") },
+  ];
 }
 
 /** Clusters whose addresses the object has. */
@@ -301,8 +305,4 @@ function parsed(text: string | undefined): RawRecord {
     // Another program wrote it; the next write puts it right.
     return {};
   }
-}
-
-function counted(endpoints: number): string {
-  return endpoints === 1 ? "1 endpoint" : `${endpoints} endpoints`;
 }

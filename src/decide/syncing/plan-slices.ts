@@ -1,6 +1,8 @@
 // The writes that make the slices of one service and one source cluster hold what the cluster offers.
 // Endpoints are put in before slices are taken away, so that one that moves is never missing.
+
 import { toMicroTime } from "../../environment/clock.ts";
+import { counted } from "../../environment/counted.ts";
 import type { EndpointSlice, SlicePort } from "../../kube/kinds/endpoint-slice.ts";
 import type { RawRecord } from "../../kube/kinds/fields.ts";
 import type { StringMap } from "../../kube/kinds/intern.ts";
@@ -68,7 +70,7 @@ function create(input: SlicesInput, placed: PlacedSlice, name: string): SyncWrit
     addressType,
     ...contents(placed),
   };
-  const summary = `${counted(endpoints.length)} of ${offer.cluster}`;
+  const summary = `${counted(endpoints.length, "endpoint")} of ${offer.cluster}`;
   const { cluster } = offer;
   return { type: "create", kind: "EndpointSlice", namespace, name, cluster, object, summary };
 }
@@ -179,8 +181,4 @@ function difference(before: readonly SyncedEndpoint[], after: readonly SyncedEnd
     ...(changing > 0 ? [`~${changing}`] : []),
   ];
   return parts.length === 0 ? "ports or labels" : `${parts.join(" ")} endpoints`;
-}
-
-function counted(endpoints: number): string {
-  return endpoints === 1 ? "1 endpoint" : `${endpoints} endpoints`;
 }

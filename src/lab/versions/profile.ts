@@ -3,7 +3,10 @@
 // its profile.
 //
 // A new version is one file, which exports a Profile, and one line in profiles.ts. The compiler lists
-// the values it needs. A value that did not change comes from an older profile by a spread.
+// the values it needs, and the tests of version-formats.test.ts that need a line. A value that did not
+// change comes from an older profile by a spread; the compiler cannot know whether it was read in the
+// source of the new version, so copy only what was. nearest-profile.ts chooses the
+// profile that simulates a real cluster, and may need the new one.
 
 import type { DeepHash } from "../controllers/deep-hash.ts";
 import type { SubsetTypes } from "../controllers/endpoints/subset-order.ts";

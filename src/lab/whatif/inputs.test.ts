@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { inputNamed, inputs, rangeText, readInput, shortDuration } from "./inputs.ts";
 import type { Question } from "./question.ts";
+import { defaultSettings } from "./run-flags.ts";
 
 it.each([
   ["services", "12988", { value: 12_988 }],
@@ -52,12 +53,7 @@ it("puts every value where it is read again", () => {
     },
     settings: {
       version: "1.33",
-      qps: 20,
-      burst: 30,
-      workers: 5,
-      resyncMs: 1,
-      batchMs: 0,
-      graceMs: 1,
+      ...defaultSettings("1.33"),
       heartbeat: { by: "lease", minMs: 1, maxMs: 1 },
     },
     seed: 1,

@@ -1,10 +1,13 @@
 // All numbers of a question, with their bounds: one table for the command line, for sweeps and for error
 // messages. Also finds values that contradict each other.
+//
+// A new number is a field in question.ts and a row here. The compiler then asks for its flag of the
+// controllers (run-flags.ts) and for its help (command.ts of `lockstep whatif`).
 import { goDuration, parseGoDuration } from "../../environment/go-duration.ts";
 import { controllerFlags } from "../controllers/flags.ts";
 import { profileNamed, profileNames } from "../versions/profiles.ts";
 import { beatsPerSecond } from "./node-beats.ts";
-import type { Counts, Question, Settings } from "./question.ts";
+import type { Counts, FlagSettings, Question } from "./question.ts";
 
 export interface Input {
   /** As it is typed: `--grace-period`, `--sweep grace-period=20s..2m`. */
@@ -116,12 +119,7 @@ function count(key: InputKey, from: number, to: number, field: keyof Counts): In
   };
 }
 
-function setting(
-  key: InputKey,
-  from: number,
-  to: number,
-  field: Exclude<keyof Settings, "version" | "heartbeat">,
-): Input {
+function setting(key: InputKey, from: number, to: number, field: keyof FlagSettings): Input {
   return {
     key,
     unit: "count",

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { isThorough } from "../../simulation/seeds.ts";
 import { predictNodes } from "./node-run.ts";
 import type { Question, Settings } from "./question.ts";
+import { defaultSettings } from "./run-flags.ts";
 
 function question(settings: Partial<Settings>): Question {
   return {
@@ -16,12 +17,7 @@ function question(settings: Partial<Settings>): Question {
     },
     settings: {
       version: "1.7",
-      qps: 20,
-      burst: 30,
-      workers: 5,
-      resyncMs: 12 * 3_600_000,
-      batchMs: 0,
-      graceMs: 40_000,
+      ...defaultSettings("1.7"),
       heartbeat: { by: "status", minMs: 20_000, maxMs: 50_000 },
       ...settings,
     },

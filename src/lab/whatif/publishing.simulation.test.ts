@@ -3,6 +3,7 @@ import { isThorough } from "../../simulation/seeds.ts";
 import { Laboratory } from "./laboratory.ts";
 import type { PublishingPrediction } from "./prediction.ts";
 import type { Counts, Question, Settings } from "./question.ts";
+import { defaultSettings } from "./run-flags.ts";
 import { findSettings } from "./target.ts";
 
 const laboratory = new Laboratory();
@@ -22,12 +23,7 @@ function question(counts: Partial<Counts>, settings: Partial<Settings>): Questio
     },
     settings: {
       version: "1.17.3",
-      qps: 20,
-      burst: 30,
-      workers: 5,
-      resyncMs: 12 * 3_600_000,
-      batchMs: 0,
-      graceMs: 40_000,
+      ...defaultSettings("1.17.3"),
       heartbeat: { by: "lease", minMs: 10_000, maxMs: 10_400 },
       ...settings,
     },

@@ -16,8 +16,14 @@ export interface Counts {
   readonly writeLatencyMs: number;
 }
 
-export interface Settings {
+export interface Settings extends FlagSettings {
   readonly version: ProfileName;
+  /** How kubelets report, and how long after one another. */
+  readonly heartbeat: Heartbeat;
+}
+
+/** Those with a flag of kube-controller-manager, which run-flags.ts names. */
+export interface FlagSettings {
   /** `--kube-api-qps` and `--kube-api-burst`. */
   readonly qps: number;
   readonly burst: number;
@@ -29,8 +35,6 @@ export interface Settings {
   readonly batchMs: number;
   /** `--node-monitor-grace-period`. */
   readonly graceMs: number;
-  /** How kubelets report, and how long after one another. */
-  readonly heartbeat: Heartbeat;
 }
 
 export interface Heartbeat {

@@ -6,6 +6,7 @@ import { isThorough } from "../../simulation/seeds.ts";
 import { Laboratory } from "./laboratory.ts";
 import type { PublishingPrediction } from "./prediction.ts";
 import type { Counts, Question, Settings } from "./question.ts";
+import { defaultSettings } from "./run-flags.ts";
 
 const laboratory = new Laboratory();
 
@@ -27,12 +28,9 @@ function question(counts: Partial<Counts>, settings: Partial<Settings>): Questio
     },
     settings: {
       version: "1.17.3",
+      ...defaultSettings("1.17.3"),
       qps: 10,
       burst: 10,
-      workers: 5,
-      resyncMs: 12 * 3_600_000,
-      batchMs: 0,
-      graceMs: 40_000,
       heartbeat: { by: "lease", minMs: 10_000, maxMs: 10_400 },
       ...settings,
     },

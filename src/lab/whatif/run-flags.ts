@@ -1,22 +1,39 @@
 // The settings of a question as flags of kube-controller-manager with their real names: a run is started
 // with them, and the output prints them to copy.
-import type { ControllerFlags } from "../controllers/flags.ts";
+import { type ControllerFlags, controllerFlags } from "../controllers/flags.ts";
 import { type ProfileName, profileNamed } from "../versions/profiles.ts";
-import type { Settings } from "./question.ts";
+import type { FlagSettings, Settings } from "./question.ts";
+
+type NumberFlag = {
+  [Name in keyof ControllerFlags]: ControllerFlags[Name] extends number ? Name : never;
+}[keyof ControllerFlags];
+
+/** The flag of each setting; a second one is set to the same value in versions with EndpointSlices. */
+const flagsOf: Readonly<Record<keyof FlagSettings, readonly [NumberFlag, NumberFlag?]>> = {
+  qps: ["kube-api-qps"],
+  burst: ["kube-api-burst"],
+  workers: ["concurrent-endpoint-syncs", "concurrent-service-endpoint-syncs"],
+  resyncMs: ["min-resync-period"],
+  batchMs: ["endpoint-updates-batch-period", "endpointslice-updates-batch-period"],
+  graceMs: ["node-monitor-grace-period"],
+};
+
+const flagEntries = Object.entries(flagsOf) as [keyof FlagSettings, (typeof flagsOf)["qps"]][];
+
+export function defaultSettings(version: ProfileName): FlagSettings {
+  const flags = controllerFlags(profileNamed(version));
+  const defaults = flagEntries.map(([setting, [flag]]) => [setting, flags[flag]]);
+  return Object.fromEntries(defaults) as FlagSettings;
+}
 
 /** The flags that exist and have an effect in the version. */
 export function settingFlags(settings: Settings): Partial<ControllerFlags> {
   const { endpointSlices } = profileNamed(settings.version);
-  return known(settings.version, {
-    "kube-api-qps": settings.qps,
-    "kube-api-burst": settings.burst,
-    "concurrent-endpoint-syncs": settings.workers,
-    ...(endpointSlices ? { "concurrent-service-endpoint-syncs": settings.workers } : {}),
-    "min-resync-period": settings.resyncMs,
-    "endpoint-updates-batch-period": settings.batchMs,
-    ...(endpointSlices ? { "endpointslice-updates-batch-period": settings.batchMs } : {}),
-    "node-monitor-grace-period": settings.graceMs,
-  });
+  const values = flagEntries.flatMap(([setting, [flag, sliceFlag]]) => [
+    [flag, settings[setting]],
+    ...(sliceFlag && endpointSlices ? [[sliceFlag, settings[setting]]] : []),
+  ]);
+  return known(settings.version, Object.fromEntries(values));
 }
 
 /** Longer than any run. */

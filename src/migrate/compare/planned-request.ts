@@ -1,9 +1,11 @@
 // The requests of a comparison: GET and HEAD only, each once, from the rules of Ingresses or from an
 // access log.
+
 import type { AccessLogEntry } from "../../access-log/access-log-entry.ts";
 import { anyHost, hostOf } from "../../decide/routing/host-name.ts";
 import { readAnnotations } from "../../decide/routing/ingress/annotations.ts";
 import { matchOf } from "../../decide/routing/ingress/ingress-paths.ts";
+import { counted } from "../../environment/counted.ts";
 import type { Ingress } from "../../kube/kinds/ingress.ts";
 
 /** Nothing else is ever sent. */
@@ -55,7 +57,7 @@ export class RequestPlan {
       [this.#skipped, "left out by --skip"],
     ];
     return counts.flatMap(([count, why]) =>
-      count === 0 ? [] : [`${count} request${count === 1 ? "" : "s"} not sent: ${why}`],
+      count === 0 ? [] : [`${counted(count, "request")} not sent: ${why}`],
     );
   }
 

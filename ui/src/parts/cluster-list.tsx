@@ -1,6 +1,8 @@
 // Clusters with the freshness of their watches, and proxy replicas: who reports, and how recently.
+
+import { counted } from "../../../src/environment/counted.ts";
 import type { Cluster, Replica, State } from "../../../src/server/api.ts";
-import { count, counted } from "../format.ts";
+import { count } from "../format.ts";
 import { Ago } from "./time.tsx";
 
 export type Health = "good" | "doubtful" | "bad";

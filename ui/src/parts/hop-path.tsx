@@ -1,8 +1,10 @@
 // The path of a change with a clock on every hop, as the server last reported it: to the right through the ordinary
 // components, and below them straight to the proxies of Lockstep. Lateness is length; the first late hop
 // is named, and those behind it only wait for it.
+
+import { counted } from "../../../src/environment/counted.ts";
 import type { LagRow, State } from "../../../src/server/api.ts";
-import { age, counted, duration } from "../format.ts";
+import { age, duration } from "../format.ts";
 import { type Part, partNames, type Reading, readingOf } from "../journey-path.ts";
 
 type Clock = "waiting" | "recent" | "hour" | "none";

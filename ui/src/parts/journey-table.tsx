@@ -1,8 +1,9 @@
 // Changes as a table: one row each, the line on the time axis, and the late hop in words. New rows enter
 // at the top. While the pointer or the focus is in the table no row moves; new ones are counted instead.
 import { useRef, useState } from "react";
+import { counted } from "../../../src/environment/counted.ts";
 import type { Journey } from "../../../src/server/api.ts";
-import { absolute, ago, counted } from "../format.ts";
+import { absolute, ago } from "../format.ts";
 import { journeyPath, type Reading } from "../journey-path.ts";
 import { routeHref, serviceHref } from "../route.ts";
 import { AxisHead, JourneyLine, Legend, partsOf } from "./journey-line.tsx";

@@ -1,8 +1,9 @@
 // Control plane: the charts that reveal causes, on one time axis with the changes above them. Queue
 // depth, waits, requests and heartbeats line up vertically with the changes that they delay.
 import { useState } from "react";
+import { counted } from "../../../src/environment/counted.ts";
 import type { Series, State } from "../../../src/server/api.ts";
-import { clockTime, counted } from "../format.ts";
+import { clockTime } from "../format.ts";
 import { journeyPath, type PathSegment, pathText, readingOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 import { Chart, gutterPx, rightPx } from "../parts/chart.tsx";

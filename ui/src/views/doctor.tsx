@@ -1,9 +1,9 @@
 // Doctor: findings with evidence and fix, causes that were ruled out, and what was not examined. The whole
 // report can be copied as Markdown for the incident channel.
 import { useState } from "react";
+import { counted } from "../../../src/environment/counted.ts";
 import type { Doctor, State } from "../../../src/server/api.ts";
 import { type ApiError, post, useAnswer } from "../api.ts";
-import { counted } from "../format.ts";
 import { CopyButton } from "../parts/copy-button.tsx";
 import { FindingCard } from "../parts/finding-card.tsx";
 import { Notice, Waiting } from "../parts/notice.tsx";

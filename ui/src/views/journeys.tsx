@@ -1,9 +1,9 @@
 // Journeys: the live list with filters, and the waterfall of one change. Filters and the chosen change are
 // in the address, so a link shares them. A recording dropped onto the page opens here.
 import { useState } from "react";
+import { counted } from "../../../src/environment/counted.ts";
 import type { Journey, Journeys, State } from "../../../src/server/api.ts";
 import { type ApiError, get, useAnswer } from "../api.ts";
-import { counted } from "../format.ts";
 import {
   type FilterName,
   filterOf,

@@ -1,8 +1,10 @@
 // Now: the verdict, the changes in flight, requests lost, lag by hop, freshness, findings. A newcomer
 // should see within five seconds which hop is late and by how much.
+
+import { counted } from "../../../src/environment/counted.ts";
 import type { Doctor, Journey, State, Story } from "../../../src/server/api.ts";
 import { useAnswer } from "../api.ts";
-import { age, clockTime, count, counted } from "../format.ts";
+import { age, clockTime, count } from "../format.ts";
 import { isInFlight, readingOf } from "../journey-path.ts";
 import { lateSince } from "../late-since.ts";
 import { useNow } from "../now.ts";

@@ -1,9 +1,10 @@
 // A recording that was dropped onto the page: its changes as they were at a time, with a slider over the
 // whole recording. Nothing is kept on the server.
 import { useEffect, useState } from "react";
+import { counted } from "../../../src/environment/counted.ts";
 import type { Recording } from "../../../src/server/api.ts";
 import { type ApiError, postFile } from "../api.ts";
-import { absolute, clockTime, counted, duration } from "../format.ts";
+import { absolute, clockTime, duration } from "../format.ts";
 import { isInFlight, journeyAt, readingOf } from "../journey-path.ts";
 import { JourneyDetail } from "../parts/journey-detail.tsx";
 import { JourneyTable } from "../parts/journey-table.tsx";

@@ -1,9 +1,10 @@
 // Services: the list, and the truth table of one: a row for each endpoint, a column for each source,
 // disagreement at a glance, and the reason for the state that Lockstep chose.
 import { useState } from "react";
+import { counted } from "../../../src/environment/counted.ts";
 import type { Services, State, TruthTable } from "../../../src/server/api.ts";
 import { useAnswer } from "../api.ts";
-import { absolute, age, count, counted } from "../format.ts";
+import { absolute, age, count } from "../format.ts";
 import { hopNames, readingOf } from "../journey-path.ts";
 import { useNow } from "../now.ts";
 import { JourneyTable, journeyHref } from "../parts/journey-table.tsx";

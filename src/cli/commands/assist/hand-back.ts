@@ -11,6 +11,7 @@ import {
 import { takeOverTwin } from "../../../decide/assisting/twin-service.ts";
 import { deletion, type SyncWrite } from "../../../decide/syncing/sync-write.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
+import { counted } from "../../../environment/counted.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { type KubeClient, StatusError } from "../../../kube/client/client.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
@@ -18,7 +19,6 @@ import type { Service } from "../../../kube/kinds/service.ts";
 import { writeRequest } from "../../../outputs/slices/sync-writer.ts";
 import { findServiceUsers } from "../../../sources/service-users.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
-import { counted } from "../../terminal/value-text.ts";
 import { typedCommand } from "../../typed-command.ts";
 import { assistCluster, clientOf } from "./cluster.ts";
 import type { ClusterFlags, NamedObject, OffFlags } from "./command.ts";

@@ -3,10 +3,11 @@
 import { type LateCounts, medianMs } from "../../../decide/assisting/late-slices.ts";
 import { assistLabel } from "../../../decide/assisting/twin-names.ts";
 import { describeWrite } from "../../../decide/syncing/sync-write.ts";
+import { counted } from "../../../environment/counted.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { WrittenTwin } from "../../../outputs/twins/twin-keeper.ts";
 import type { TwinView } from "../../../outputs/twins/twin-view.ts";
-import { counted, numberText } from "../../terminal/value-text.ts";
+import { numberText } from "../../terminal/value-text.ts";
 import type { AssistFlags } from "./command.ts";
 import type { AssistStatus, TwinStatus } from "./status.ts";
 

@@ -7,6 +7,7 @@ import { Evidence } from "../../../blame/evidence.ts";
 import { addGoneBeforeRecording } from "../../../blame/listed-gone.ts";
 import { RecordingReader } from "../../../blame/recording-reader.ts";
 import { SavedObjects } from "../../../blame/saved-objects.ts";
+import { counted } from "../../../environment/counted.ts";
 import { type Files, FilesError } from "../../../environment/files.ts";
 import {
   type ReadRecordingOptions,
@@ -16,7 +17,6 @@ import {
 } from "../../../recording/recording-file.ts";
 import { RecordingVersionError } from "../../../recording/recording-line.ts";
 import { UsageError } from "../../command.ts";
-import { counted } from "../../terminal/value-text.ts";
 
 interface AskedEvidence {
   readonly recordings: readonly string[];

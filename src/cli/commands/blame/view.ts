@@ -14,11 +14,11 @@ import {
 } from "../../../blame/verdict.ts";
 import { causeMeanings, lengthText, verdictSentences } from "../../../blame/verdict-text.ts";
 import { visible } from "../../../decide/routing/shown-text.ts";
+import { counted } from "../../../environment/counted.ts";
 import { jsonLine } from "../../terminal/json-line.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { type Column, rowLines } from "../../terminal/table.ts";
 import { wrapText } from "../../terminal/text.ts";
-import { counted } from "../../terminal/value-text.ts";
 
 interface BlameReport {
   readonly summary: BlameSummary;

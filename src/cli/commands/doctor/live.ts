@@ -6,6 +6,7 @@ import { readCompared } from "../../../doctor/live/compared-cluster.ts";
 import { type ApiCost, examineCluster } from "../../../doctor/live/examine-cluster.ts";
 import { Gathered } from "../../../doctor/live/gathered.ts";
 import { LiveReader } from "../../../doctor/live/live-reader.ts";
+import { counted } from "../../../environment/counted.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { type Files, FilesError, ownerOnly, ownerOnlyFolder } from "../../../environment/files.ts";
@@ -21,7 +22,7 @@ import { asUsage } from "../../flags.ts";
 import { errorsOnly } from "../../quiet-log.ts";
 import { ProgressLine } from "../../terminal/progress-line.ts";
 import { wrapText } from "../../terminal/text.ts";
-import { counted, numberText } from "../../terminal/value-text.ts";
+import { numberText } from "../../terminal/value-text.ts";
 import type { DoctorFlags } from "./command.ts";
 
 export interface LiveSummary {

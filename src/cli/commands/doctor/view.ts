@@ -13,12 +13,12 @@ import type { Difference } from "../../../doctor/report/differences.ts";
 import { jsonReport } from "../../../doctor/report/json.ts";
 import { markdownLines } from "../../../doctor/report/markdown.ts";
 import { withoutSecrets, withTexts } from "../../../doctor/report/redacted.ts";
+import { counted } from "../../../environment/counted.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Terminal } from "../../../environment/terminal.ts";
 import { findingText } from "../../terminal/finding-text.ts";
 import { jsonLine } from "../../terminal/json-line.ts";
 import { wrapText } from "../../terminal/text.ts";
-import { counted } from "../../terminal/value-text.ts";
 import type { LiveSummary } from "./live.ts";
 
 export interface Examined extends ReadSummary {

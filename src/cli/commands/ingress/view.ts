@@ -7,6 +7,7 @@ import {
 } from "../../../decide/routing/ingress-class-filter.ts";
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { overridesSlices } from "../../../decide/truth/truth.ts";
+import { counted } from "../../../environment/counted.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { Terminal } from "../../../environment/terminal.ts";
@@ -23,7 +24,6 @@ import {
 import { clusterWatches } from "../../../sources/cluster-source.ts";
 import { type Paint, paintFor } from "../../terminal/paint.ts";
 import { leftText, textColumns, wrapText } from "../../terminal/text.ts";
-import { counted } from "../../terminal/value-text.ts";
 import { hostAndPort } from "./host-and-port.ts";
 import type { IngressConfig } from "./settings.ts";
 

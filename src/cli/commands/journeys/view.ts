@@ -4,6 +4,7 @@
 import { nearestNames } from "../../../decide/nearest-names.ts";
 import { visible } from "../../../decide/routing/shown-text.ts";
 import type { MonotonicMs, WallMs } from "../../../environment/clock.ts";
+import { counted } from "../../../environment/counted.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { HistoryQuery } from "../../../history/history-query.ts";
 import type { HistoryReader } from "../../../history/history-reader.ts";
@@ -22,7 +23,7 @@ import { p99Of } from "../../../timeline/percentile.ts";
 import { type Direction, type Hop, hops } from "../../../timeline/witness.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { rightText } from "../../terminal/text.ts";
-import { counted, numberText } from "../../terminal/value-text.ts";
+import { numberText } from "../../terminal/value-text.ts";
 import { changeColumns, changeLine, headLine, shownHops } from "../watch/change-line.ts";
 import {
   directionNameColumns,

@@ -1,13 +1,14 @@
 // The report of `lockstep migrate check` as text: a table of all Ingresses, the details of those that
 // are not the same, the settings of the controller, and a summary.
 import { visible } from "../../../decide/routing/shown-text.ts";
+import { counted } from "../../../environment/counted.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
 import type { CheckedIngress, CheckReport, Verdict } from "../../../migrate/check.ts";
 import type { CheckedSetting } from "../../../migrate/controller-settings.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { type Column, rowLines, tableWidth } from "../../terminal/table.ts";
 import { cutText, wrapText } from "../../terminal/text.ts";
-import { counted, numberText } from "../../terminal/value-text.ts";
+import { numberText } from "../../terminal/value-text.ts";
 import { missingCount, verdictCounts } from "./check-json.ts";
 
 export interface CheckView {

@@ -1,10 +1,11 @@
 // The output of `lockstep migrate compare`: the requests whose answers differ, a summary, and the names
 // of what was left out. docs/migrate.md lists the fields of the JSON.
 import { visible } from "../../../decide/routing/shown-text.ts";
+import { counted } from "../../../environment/counted.ts";
 import type { ComparedRequest, ComparedVerdict } from "../../../migrate/compare/comparison.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { wrapText } from "../../terminal/text.ts";
-import { counted, numberText } from "../../terminal/value-text.ts";
+import { numberText } from "../../terminal/value-text.ts";
 
 interface CompareView {
   readonly width: number;

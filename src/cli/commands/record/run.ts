@@ -2,6 +2,7 @@
 // stopped. `--anonymize-file` copies an existing recording with other names and addresses instead.
 
 import { visible } from "../../../decide/routing/shown-text.ts";
+import { counted } from "../../../environment/counted.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { FilesError, ownerOnly } from "../../../environment/files.ts";
 import { Anonymizer } from "../../../recording/anonymizer.ts";
@@ -11,7 +12,6 @@ import { aborted, type CommandContext, type ExitCode, UsageError } from "../../c
 import { asUsage } from "../../flags.ts";
 import { readPreview } from "../../preview.ts";
 import { errorsOnly } from "../../quiet-log.ts";
-import { counted } from "../../terminal/value-text.ts";
 import { watchedClusters } from "../../watched-clusters.ts";
 import type { RecordFlags } from "./command.ts";
 import { refuseRecording } from "./refused-recording.ts";

@@ -2,12 +2,12 @@
 // misspelt. The last line is the result.
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
+import { counted } from "../../../environment/counted.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { Terminal } from "../../../environment/terminal.ts";
 import type { CancelTimer } from "../../../environment/timers.ts";
 import type { ClusterStatus, ObservedResource } from "../../../observe/cluster-status.ts";
 import type { ClusterPermissions } from "../../../observe/permissions.ts";
-import { counted } from "../../terminal/value-text.ts";
 
 interface RecordNewsOptions extends Pick<Environment, "clock" | "timers"> {
   readonly terminal: Pick<Terminal, "writeError">;

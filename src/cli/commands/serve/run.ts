@@ -1,26 +1,25 @@
 // Runs `lockstep serve`: the sources of `lockstep watch` and the page instead of a screen. It ends at a
 // stop signal. It only reads from clusters.
-import type { Environment } from "../../../environment/environment.ts";
 import { HistoryError } from "../../../history/history-error.ts";
 import { HistoryReader } from "../../../history/history-reader.ts";
 import { parseJson } from "../../../kube/client/client.ts";
 import { isRecord } from "../../../kube/kinds/fields.ts";
-import { type ObservedCluster, Observer } from "../../../observe/observer.ts";
+import type { ObservedCluster } from "../../../observe/observer.ts";
 import type { Replica } from "../../../server/api.ts";
 import { ControlPlaneWatch } from "../../../server/control-plane-watch.ts";
 import { LivePageDoctor } from "../../../server/page-doctor.ts";
 import type { PageSource } from "../../../server/page-source.ts";
 import { replicaDecision } from "../../../server/replica-decision.ts";
-import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { wallAt } from "../../../timeline/journey-record.ts";
 import { aborted, type CommandContext, type ExitCode, UsageError } from "../../command.ts";
 import { asUsage } from "../../flags.ts";
 import { errorsOnly } from "../../quiet-log.ts";
-import { type WatchedClusters, watchedClusters } from "../../watched-clusters.ts";
+import { watchedClusters } from "../../watched-clusters.ts";
 import { KeptJourneys } from "../watch/kept-journeys.ts";
+import { Observation, type ObservationParts } from "../watch/observation.ts";
 import { RunClock } from "../watch/run-clock.ts";
 import type { SourceSettings } from "../watch/settings.ts";
-import { AskedProxies, FollowedLogs, refuseMissingLogs } from "../watch/sources.ts";
+import { refuseMissingLogs } from "../watch/sources.ts";
 import { fixEffects } from "../whatif/fix-effect.ts";
 import type { ServeFlags } from "./command.ts";
 import { type StartedPage, startPage } from "./page.ts";
@@ -60,57 +59,31 @@ const noExport = {
   serviceLabels: 0,
 } as const;
 
-interface ServingParts {
-  readonly context: CommandContext;
-  readonly environment: Environment;
+interface ServingParts extends ObservationParts {
   readonly flags: ServeFlags;
-  readonly settings: SourceSettings;
-  readonly clusters: WatchedClusters;
-  readonly kept: KeptJourneys;
 }
 
 const versionWithinMs = 30_000;
 
 class Serving {
   readonly #parts: ServingParts;
-  readonly #observer: Observer;
+  readonly #observation: Observation;
   readonly #run: RunClock;
-  readonly #proxies: AskedProxies;
-  readonly #logs: FollowedLogs;
   readonly #doctor: LivePageDoctor;
   readonly #controlPlanes: readonly ControlPlaneWatch[];
   /** Of Kubernetes, by cluster. */
   readonly #versions = new Map<string, string>();
   #page: StartedPage | undefined;
   #history: HistoryReader | undefined;
-  /** Later events are ignored. */
-  #isOver = false;
 
   constructor(parts: ServingParts) {
     this.#parts = parts;
-    const { environment, settings, clusters, kept, context } = parts;
-    this.#observer = new Observer({
-      ...environment,
-      ...clusters,
-      ...settings.bounds,
-      earlier: kept.earlier,
-      onEvent: (event) => this.#onEvent(event),
+    const { environment, settings, clusters } = parts;
+    this.#observation = new Observation({
+      ...parts,
+      onEvent: (event) => this.#page?.server.onEvent(event),
     });
-    this.#run = new RunClock({ ...environment, run: this.#observer.run });
-    this.#proxies = new AskedProxies({
-      environment,
-      observer: this.#observer,
-      proxies: settings.proxies,
-      clusters: clusters.clusters.map(({ cluster }) => cluster),
-      namespaces: settings.bounds.namespaces,
-    });
-    this.#logs = new FollowedLogs({
-      ...settings,
-      environment,
-      stdin: context.stdin,
-      target: this.#observer,
-      clusters: clusters.clusters,
-    });
+    this.#run = new RunClock({ ...environment, run: this.#observation.observer.run });
     this.#doctor = new LivePageDoctor({
       ...environment,
       clusters: clusters.clusters,
@@ -142,7 +115,7 @@ class Serving {
     const { context, flags, settings, kept, clusters, environment } = this.#parts;
     const { historyPath: path } = settings;
     const { terminal, stop } = context;
-    await kept.follow(this.#observer, this.#run);
+    await kept.follow(this.#observation.observer, this.#run);
     if (path !== undefined) {
       const { files } = environment;
       this.#history = await asUsage([HistoryError], () => HistoryReader.open({ files, path }));
@@ -153,33 +126,28 @@ class Serving {
       doctor: this.#doctor,
       history: this.#history,
     });
-    const names = this.#observer.clusters().map(({ cluster }) => cluster);
+    const names = this.#observation.observer.clusters().map(({ cluster }) => cluster);
     for (const sentence of clusters.leftOut) terminal.writeError(`! ${sentence}\n`);
     terminal.write(`Page: ${this.#page.address}\n`);
     terminal.writeError(`Reads ${names.join(", ")}; writes nothing there. Ctrl-C stops.\n`);
-    this.#observer.start();
-    this.#proxies.start();
-    this.#logs.start();
+    this.#observation.start();
     for (const one of this.#controlPlanes) one.start();
     await Promise.all([aborted(stop), ...clusters.clusters.map((one) => this.#readVersion(one))]);
   }
 
-  /** Idempotent; in the order of `lockstep watch`. */
+  /** Idempotent. */
   async stop(): Promise<void> {
     await this.#page?.server.stop();
     await this.#doctor.stop();
     await Promise.all(this.#controlPlanes.map((one) => one.stop()));
-    await this.#logs.stop();
-    await this.#observer.stop();
-    this.#leaveInFlight();
-    await this.#proxies.stop();
+    await this.#observation.stop();
     this.#history?.close();
   }
 
   #source(): PageSource {
     const { environment, clusters, settings } = this.#parts;
     const { clock } = environment;
-    const observer = this.#observer;
+    const observer = this.#observation.observer;
     const followed = {
       journeys: observer.journeys,
       clusters: () => observer.clusters(),
@@ -200,7 +168,7 @@ class Serving {
           : clusters.accessClusters.map(({ cluster }) => cluster),
       servers: (name) => this.#serverOf(name),
       replicas: () => this.#replicas(),
-      notes: () => [...this.#proxies.notes(), ...this.#logs.notes(), ...this.#parts.kept.notes()],
+      notes: () => [...this.#observation.notes(), ...this.#parts.kept.notes()],
       controlPlane: () => {
         const charts = this.#controlPlanes.map((one) => one.charts());
         return {
@@ -234,7 +202,9 @@ class Serving {
     const address = this.#parts.clusters.servers.get(name);
     const version = this.#versions.get(name) ?? null;
     if (address === undefined) return { version, apiServers: [] };
-    const state = this.#observer.clusters().find(({ cluster }) => cluster === name)?.state;
+    const state = this.#observation.observer
+      .clusters()
+      .find(({ cluster }) => cluster === name)?.state;
     const isUp =
       state?.type === "watching" || state?.type === "listing" || state?.type === "refused";
     const isDown = state?.type === "unreachable";
@@ -251,7 +221,7 @@ class Serving {
   }
 
   #replicas(): readonly Replica[] {
-    return this.#proxies.all().map(({ status }) => ({
+    return this.#observation.proxies.all().map(({ status }) => ({
       name: status.name,
       kind: status.kind ?? "other",
       state:
@@ -267,7 +237,7 @@ class Serving {
 
   /** Of the first Lockstep replica that answers: all of them decide alike. */
   async #decision(service: string, signal: AbortSignal) {
-    const lockstep = this.#proxies.all().find(({ status }) => {
+    const lockstep = this.#observation.proxies.all().find(({ status }) => {
       return status.kind === "lockstep" && status.state === "connected";
     });
     if (lockstep === undefined) return undefined;
@@ -278,18 +248,5 @@ class Serving {
     const { journeys } = this.#page?.server.model ?? {};
     const all = journeys === undefined ? [] : [...journeys.over, ...journeys.pending];
     return all.filter(({ endpoint }) => endpoint.cluster === cluster);
-  }
-
-  #leaveInFlight(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#parts.kept.keepInFlight(this.#observer.journeys.pending());
-  }
-
-  #onEvent(event: JourneyEvent): void {
-    if (this.#isOver) return;
-    this.#logs.onEvent(event);
-    this.#parts.kept.onEvent(event);
-    this.#page?.server.onEvent(event);
   }
 }

@@ -5,6 +5,7 @@ import { planSync } from "../../../decide/syncing/plan-sync.ts";
 import { planRules, type RuleOffer } from "../../../decide/syncing/rules/plan-rules.ts";
 import type { ServiceOffer } from "../../../decide/syncing/service-offer.ts";
 import { describeWrite, type SyncWrite } from "../../../decide/syncing/sync-write.ts";
+import { counted } from "../../../environment/counted.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { splitObjectKey } from "../../../kube/kinds/kind.ts";
 import { deleteLease, readLock } from "../../../kube/leader/lease-lock.ts";
@@ -13,7 +14,6 @@ import { sourceLeaseName } from "../../../outputs/slices/source-leases.ts";
 import { SyncTarget } from "../../../outputs/slices/sync-target.ts";
 import { SyncConflictError, SyncWriter } from "../../../outputs/slices/sync-writer.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
-import { counted } from "../../terminal/value-text.ts";
 import type { SyncFlags } from "./command.ts";
 import type { SyncSetup } from "./setup.ts";
 

@@ -1,5 +1,6 @@
 // The status of a running `lockstep sync`: its listener, and the command that asks it.
 import type { Registry } from "prom-client";
+import { counted } from "../../../environment/counted.ts";
 import { ageText } from "../../../environment/duration-text.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { type Listener, NetworkError } from "../../../environment/network.ts";
@@ -12,7 +13,6 @@ import {
   startStatusListener,
 } from "../../../telemetry/status-listener.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
-import { counted } from "../../terminal/value-text.ts";
 import type { SyncFlags } from "./command.ts";
 import type { SyncConfig } from "./config.ts";
 

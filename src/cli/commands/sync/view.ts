@@ -5,11 +5,11 @@ import type { RulesPlan } from "../../../decide/syncing/rules/plan-rules.ts";
 import { type NamespaceSelection, syncLabel } from "../../../decide/syncing/service-selection.ts";
 import { describeWrite, shownWrite } from "../../../decide/syncing/sync-write.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
+import { counted } from "../../../environment/counted.ts";
 import { StatusError } from "../../../kube/client/client.ts";
 import type { RuleView } from "../../../outputs/rules/rule-view.ts";
 import type { SyncedReport } from "../../../outputs/slices/service-syncer.ts";
 import type { ClusterClient, ServicePlan, SyncView } from "../../../outputs/slices/sync-view.ts";
-import { counted } from "../../terminal/value-text.ts";
 import type { SyncConfig } from "./config.ts";
 
 export interface NothingOptions {

@@ -3,13 +3,14 @@
 // changes. Pure.
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
+import { counted } from "../../../environment/counted.ts";
 import { durationText, shortDuration } from "../../../environment/duration-text.ts";
 import type { ClusterStatus } from "../../../observe/cluster-status.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import { p99Of } from "../../../timeline/percentile.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { cutText, leftText, textColumns, wrapText } from "../../terminal/text.ts";
-import { counted, numberText } from "../../terminal/value-text.ts";
+import { numberText } from "../../terminal/value-text.ts";
 import {
   type ChangeColumns,
   changeLine,

@@ -2,6 +2,7 @@
 // is shown separately, with the times of the recording.
 import { setMaxListeners } from "node:events";
 import { visible } from "../../../decide/routing/shown-text.ts";
+import { counted } from "../../../environment/counted.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import { FilesError } from "../../../environment/files.ts";
 import { recordingParts, recordingTexts } from "../../../recording/recording-file.ts";
@@ -16,7 +17,6 @@ import { SurveyedTexts } from "../../../recording/replayed-recording.ts";
 import { ReplayedRun, type RunHeader } from "../../../recording/replayed-run.ts";
 import { type CommandContext, type ExitCode, UsageError } from "../../command.ts";
 import { asUsage, type TimeGiven } from "../../flags.ts";
-import { counted } from "../../terminal/value-text.ts";
 import { typedCommand } from "../../typed-command.ts";
 import { ReplayPace, type ReplaySpeed } from "./replay-pace.ts";
 import type { WatchSettings } from "./settings.ts";

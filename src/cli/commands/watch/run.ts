@@ -1,23 +1,21 @@
 // Runs `lockstep watch`: clusters, observer, view, history, metrics, proxies and access logs. It
 // ends at a stop signal, after --for, or when its output is closed, and prints a summary.
-import type { Environment } from "../../../environment/environment.ts";
 import { FilesError } from "../../../environment/files.ts";
-import { Observer } from "../../../observe/observer.ts";
 import { ObserverRecording } from "../../../recording/observer-recording.ts";
 import type { WatchedRun } from "../../../recording/watched-run.ts";
-import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import type { ObserverRun } from "../../../timeline/journey-record.ts";
 import { aborted, type CommandContext, type ExitCode } from "../../command.ts";
 import { asUsage } from "../../flags.ts";
 import { readPreview } from "../../preview.ts";
 import { errorsOnly, warningsOnly } from "../../quiet-log.ts";
 import { typedCommand } from "../../typed-command.ts";
-import { type WatchedClusters, watchedClusters } from "../../watched-clusters.ts";
+import { watchedClusters } from "../../watched-clusters.ts";
 import { refuseRecording } from "../record/refused-recording.ts";
 import { KeptJourneys } from "./kept-journeys.ts";
+import { Observation, type ObservationParts } from "./observation.ts";
 import { ScreenLog } from "./screen.ts";
 import type { WatchSettings } from "./settings.ts";
-import { AskedProxies, FollowedLogs, refuseMissingLogs } from "./sources.ts";
+import { refuseMissingLogs } from "./sources.ts";
 import { WatchView } from "./view.ts";
 
 const managedText =
@@ -51,25 +49,17 @@ export async function runWatch(
   }
 }
 
-interface WatchParts {
-  readonly context: CommandContext;
-  readonly environment: Environment;
+interface WatchParts extends ObservationParts {
   readonly settings: WatchSettings;
-  readonly clusters: WatchedClusters;
-  readonly kept: KeptJourneys;
   /** Defined when the view is a screen. */
   readonly screenLog: ScreenLog | undefined;
 }
 
 class Watch {
   readonly #parts: WatchParts;
-  readonly #observer: Observer;
+  readonly #observation: Observation;
   readonly #recording: ObserverRecording | undefined;
   readonly #view: WatchView;
-  readonly #proxies: AskedProxies;
-  readonly #logs: FollowedLogs;
-  /** Later events are ignored. */
-  #isOver = false;
 
   constructor(parts: WatchParts) {
     this.#parts = parts;
@@ -87,30 +77,15 @@ class Watch {
     };
     const recording = recordingOf(parts, run, asked);
     this.#recording = recording;
-    this.#observer = new Observer({
-      ...environment,
-      ...clusters,
-      ...settings.bounds,
+    this.#observation = new Observation({
+      ...parts,
       run,
-      ...(recording && { tap: recording.tape }),
       metrics: kept.registry,
-      earlier: kept.earlier,
-      onEvent: (event) => this.#onEvent(event),
-    });
-    this.#proxies = new AskedProxies({
-      environment,
-      observer: this.#observer,
-      proxies: settings.proxies,
-      clusters: clusters.clusters.map(({ cluster }) => cluster),
-      namespaces: settings.bounds.namespaces,
-    });
-    this.#logs = new FollowedLogs({
-      ...settings,
-      environment,
-      stdin: context.stdin,
-      target: this.#observer,
-      clusters: clusters.clusters,
-      ...(recording && { onInput: (name, input) => recording.tape.traffic(name, input) }),
+      onEvent: (event) => this.#view.onEvent(event),
+      ...(recording && {
+        tap: recording.tape,
+        onInput: (name, input) => recording.tape.traffic(name, input),
+      }),
     });
     this.#view = new WatchView({
       ...environment,
@@ -118,7 +93,7 @@ class Watch {
       terminal: context.terminal,
       isScreen: parts.screenLog !== undefined,
       bounds: settings.bounds,
-      observer: this.#observer,
+      observer: this.#observation.observer,
       accessClusters: clusters.accessClusters.map(({ cluster }) => cluster),
       asked,
       notes: () => this.#notes(),
@@ -128,7 +103,7 @@ class Watch {
 
   async run(): Promise<ExitCode> {
     const { kept, context, environment, settings } = this.#parts;
-    await kept.follow(this.#observer, this.#view.run);
+    await kept.follow(this.#observation.observer, this.#view.run);
     await asUsage([FilesError], async () => this.#recording?.start());
     const ending = new AbortController();
     const { durationMs } = settings;
@@ -140,9 +115,7 @@ class Watch {
     try {
       await this.#printPreview(stop);
       this.#recording?.tape.started();
-      this.#observer.start();
-      this.#proxies.start();
-      this.#logs.start();
+      this.#observation.start();
       this.#view.start();
       await aborted(stop);
     } finally {
@@ -150,20 +123,16 @@ class Watch {
       this.#view.end();
       this.#recording?.tape.ended();
     }
-    return this.#observer.clusters().some(({ watches }) => watches.some((one) => one.listed))
+    return this.#observation.observer
+      .clusters()
+      .some(({ watches }) => watches.some((one) => one.listed))
       ? 0
       : 1;
   }
 
-  /**
-   * Idempotent. Logs stop first, because no more requests are needed. Proxies stop last: a proxy
-   * that is no longer read must not look as if it had shown its pending changes.
-   */
+  /** Idempotent. */
   async stop(): Promise<void> {
-    await this.#logs.stop();
-    await this.#observer.stop();
-    this.#leaveInFlight();
-    await this.#proxies.stop();
+    await this.#observation.stop();
     await this.#recording?.stop();
   }
 
@@ -176,9 +145,9 @@ class Watch {
       servers: clusters.servers,
       terminal,
       stop,
-      preview: (signal) => this.#observer.preview(signal),
-      permissions: (signal) => this.#observer.permissions(signal),
-      clusters: this.#observer.clusters().length,
+      preview: (signal) => this.#observation.observer.preview(signal),
+      permissions: (signal) => this.#observation.observer.permissions(signal),
+      clusters: this.#observation.observer.clusters().length,
       closing: managedText,
     });
     if (stop.aborted) return;
@@ -192,19 +161,6 @@ class Watch {
     terminal.writeError(`${kinds.join("\n")}\n\n`);
   }
 
-  #leaveInFlight(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
-    this.#parts.kept.keepInFlight(this.#observer.journeys.pending());
-  }
-
-  #onEvent(event: JourneyEvent): void {
-    if (this.#isOver) return;
-    this.#logs.onEvent(event);
-    this.#parts.kept.onEvent(event);
-    this.#view.onEvent(event);
-  }
-
   /** A cluster may have another name than its context. */
   #explain(cluster: string): string {
     const { context, settings } = this.#parts;
@@ -215,7 +171,7 @@ class Watch {
 
   #notes(): readonly string[] {
     const { kept, screenLog } = this.#parts;
-    const notes = [...this.#proxies.notes(), ...this.#logs.notes()];
+    const notes = this.#observation.notes();
     this.#recording?.tape.noted(notes);
     const dropped = this.#recording?.dropped ?? 0;
     return [

@@ -3,11 +3,12 @@
 
 import { visible } from "../../../decide/routing/shown-text.ts";
 import { elapsedMs } from "../../../environment/clock.ts";
+import { counted } from "../../../environment/counted.ts";
 import { durationText } from "../../../environment/duration-text.ts";
 import type { Journey } from "../../../timeline/journey.ts";
 import type { Paint } from "../../terminal/paint.ts";
 import { wrapText } from "../../terminal/text.ts";
-import { counted, numberText } from "../../terminal/value-text.ts";
+import { numberText } from "../../terminal/value-text.ts";
 import { changeColumns, changeLine, headLine, shownHops } from "./change-line.ts";
 import { outcomeReasons } from "./hop-cell.ts";
 import { type LagTableOptions, lagTable } from "./lag-table.ts";

@@ -1,6 +1,7 @@
-// `lockstep whatif`: flags and help. To add a number about the cluster or its controllers, add a row to
-// `inputs` (src/lab/whatif/inputs.ts) and a line to `descriptions`; it can then be swept too. Any other
-// flag needs a field in `WhatifFlags` and an option below, and is used in run.ts.
+// `lockstep whatif`: flags and help. To add a number about the cluster or its controllers, begin with a row
+// in `inputs` (src/lab/whatif/inputs.ts, which names the rest); it can then be swept too. Any other flag
+// needs a field in `WhatifFlags` and an option below, and is used in run.ts. The page offers some of the
+// numbers too: `pageInputs` (src/cli/commands/up/page/whatif-answer.ts).
 import { Command, Option } from "commander";
 import { parseGoDuration } from "../../../environment/go-duration.ts";
 import { type ProfileName, profileNames } from "../../../lab/versions/profiles.ts";

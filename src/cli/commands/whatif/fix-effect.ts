@@ -5,13 +5,14 @@ import { durationText } from "../../../environment/duration-text.ts";
 import type { Timers } from "../../../environment/timers.ts";
 import type { LabJob, LabResult } from "../../../lab/thread/lab-job.ts";
 import { LabJobError, LabWorker } from "../../../lab/thread/lab-worker.ts";
+import { nearestProfile } from "../../../lab/versions/nearest-profile.ts";
 import { type InputKey, inputNamed, rangeText } from "../../../lab/whatif/inputs.ts";
 import type { NodePrediction } from "../../../lab/whatif/node-run.ts";
 import type { PublishingPrediction } from "../../../lab/whatif/prediction.ts";
 import type { Question, Settings } from "../../../lab/whatif/question.ts";
 import { UsageError } from "../../command.ts";
 import { numberText } from "../../terminal/value-text.ts";
-import { flagsOf, nearestProfile } from "./cluster-counts.ts";
+import { flagsOf } from "./cluster-counts.ts";
 import { questionOf } from "./question.ts";
 import { argumentsOf, flapsText, spread } from "./view.ts";
 

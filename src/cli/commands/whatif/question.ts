@@ -1,12 +1,12 @@
 // Builds the question of `lockstep whatif` from flags, a preset, numbers read from a cluster, and
 // defaults. Contradictions between values are refused with the allowed range.
-import { controllerFlags } from "../../../lab/controllers/flags.ts";
 import { writeUpGap } from "../../../lab/incidents/heartbeat-flap/settings.ts";
 import { writeUpSettings as resyncStorm } from "../../../lab/incidents/resync-storm/settings.ts";
 import { writeUpSettings as throttledController } from "../../../lab/incidents/throttled-controller/settings.ts";
 import { type ProfileName, profileNamed } from "../../../lab/versions/profiles.ts";
 import { contradictionsOf, type InputKey, inputs } from "../../../lab/whatif/inputs.ts";
 import type { Counts, Heartbeat, Question } from "../../../lab/whatif/question.ts";
+import { defaultSettings } from "../../../lab/whatif/run-flags.ts";
 import { UsageError } from "../../command.ts";
 import { wrapText } from "../../terminal/text.ts";
 
@@ -112,18 +112,12 @@ export function questionOf(asked: Asked): Question {
   const version = asked.version ?? preset?.version ?? asked.read?.version ?? defaultVersion;
   const given = { ...preset?.given, ...asked.read?.given, ...asked.given };
   const profile = profileNamed(version);
-  const flags = controllerFlags(profile);
   const heartbeat = asked.heartbeat ?? preset?.heartbeat ?? { by: undefined, ...timely };
   let question: Question = {
     counts: { ...defaultCounts, pods: given.pods ?? given.services ?? defaultCounts.services },
     settings: {
       version,
-      qps: flags["kube-api-qps"],
-      burst: flags["kube-api-burst"],
-      workers: flags["concurrent-endpoint-syncs"],
-      resyncMs: flags["min-resync-period"],
-      batchMs: flags["endpoint-updates-batch-period"],
-      graceMs: flags["node-monitor-grace-period"],
+      ...defaultSettings(version),
       heartbeat: {
         by: heartbeat.by ?? (profile.nodes.leases ? "lease" : "status"),
         minMs: heartbeat.minMs,

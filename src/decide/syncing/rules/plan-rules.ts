@@ -2,6 +2,7 @@
 // cluster. Where several business clusters have an Ingress of the same name, the first in the order of
 // the sources counts. Objects of other owners are not written, and nothing is removed for a cluster
 // that is not known yet.
+import { counted } from "../../../environment/counted.ts";
 import type { RawRecord } from "../../../kube/kinds/fields.ts";
 import type { Ingress } from "../../../kube/kinds/ingress.ts";
 import type { StringMap } from "../../../kube/kinds/intern.ts";
@@ -353,8 +354,4 @@ function nameOf({ metadata }: Projected): string {
 
 function base64(text: string): string {
   return Buffer.from(text, "utf8").toString("base64");
-}
-
-function counted(count: number, noun: string): string {
-  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }

@@ -14,6 +14,7 @@ import type { TrafficCount, TrafficWindow } from "../traffic-count.ts";
 import { Narrator, type StoryListener } from "../view.ts";
 import { busyCluster, throttledFlags, verbosity, type World } from "../world.ts";
 import type { IncidentReport, ShownMeasure } from "./incident-report.ts";
+import { lostRequests } from "./lost-requests.ts";
 import { untilWanted } from "./simulated-incident.ts";
 
 export interface LiveIncidentOptions {
@@ -168,7 +169,7 @@ class IncidentCharts {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       const at = environment.clock.wallMs();
-      for (const { value, ...about } of [...series(), ...this.#lost()]) {
+      for (const { value, ...about } of [...series(), ...lostRequests(report.running.requests)]) {
         const points = this.#charts.get(about.id)?.points ?? [];
         const all: Series["points"] = [...points, [at, value]];
         this.#charts.set(about.id, { ...about, points: all.slice(-pointsMax) });
@@ -182,21 +183,6 @@ class IncidentCharts {
 
   stop(): void {
     this.#stopping.abort(new Error("the incident is over"));
-  }
-
-  #lost(): readonly SeriesValue[] {
-    return this.#options.report.running.requests.map(({ side, lost }) => ({
-      id: `lost ${side}`,
-      chart: "requests lost",
-      title: `requests lost: ${side === "stock" ? "stock (model)" : "Lockstep"}`,
-      unit: "count",
-      cluster: null,
-      side,
-      hop: "traffic",
-      direction: null,
-      limit: null,
-      value: lost,
-    }));
   }
 }
 

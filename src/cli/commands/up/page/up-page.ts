@@ -10,12 +10,7 @@ import { askingUrl } from "../../../../observe/routed/proxy-request.ts";
 import type { State } from "../../../../server/api.ts";
 import { LivePageDoctor, pageFinding } from "../../../../server/page-doctor.ts";
 import type { PageServer } from "../../../../server/page-server.ts";
-import {
-  type PageLab,
-  PageProblem,
-  type PageSource,
-  type SeriesValue,
-} from "../../../../server/page-source.ts";
+import { type PageLab, PageProblem, type PageSource } from "../../../../server/page-source.ts";
 import { replicaDecision } from "../../../../server/replica-decision.ts";
 import type { JourneyEvent } from "../../../../timeline/journey-event.ts";
 import { type CommandContext, UsageError } from "../../../command.ts";
@@ -27,6 +22,7 @@ import { ControlPlaneWatch } from "./control-plane-watch.ts";
 import { type IncidentRun, IncidentService } from "./incident-service.ts";
 import { LabDoctor } from "./lab-doctor.ts";
 import { runLiveIncident } from "./live-incident.ts";
+import { lostRequests } from "./lost-requests.ts";
 import { runSimulatedIncident } from "./simulated-incident.ts";
 import { StoryState } from "./story-state.ts";
 import { WhatIfValueError } from "./whatif-answer.ts";
@@ -201,7 +197,10 @@ export class UpPage {
       story: () => this.story.story,
       incident: () => this.#incidents.state(),
       requests: () => this.#requests(),
-      series: () => [...(this.#controlPlane?.series() ?? []), ...this.#lostSeries()],
+      series: () => [
+        ...(this.#controlPlane?.series() ?? []),
+        ...lostRequests(this.#requests().sides),
+      ],
       incidents: () => this.#incidents.incidents(),
       actOnIncident: (action) => this.#incidents.act(action),
       whatIfInputs: () => this.#whatIf.inputs(),
@@ -225,21 +224,6 @@ export class UpPage {
       since,
       sides: sides.map((side) => ({ side, ...count.total(side), sentToDead: null })),
     };
-  }
-
-  #lostSeries(): readonly SeriesValue[] {
-    return this.#requests().sides.map(({ side, lost }) => ({
-      id: `lost ${side}`,
-      chart: "requests lost",
-      title: `requests lost: ${side === "stock" ? "stock (model)" : "Lockstep"}`,
-      unit: "count",
-      cluster: null,
-      side,
-      hop: "traffic",
-      direction: null,
-      limit: null,
-      value: lost,
-    }));
   }
 
   #refusal(name: string): string | undefined {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { nearestProfile } from "./cluster-counts.ts";
+import { nearestProfile } from "./nearest-profile.ts";
 
 it.each([
   ["v1.6.13", "1.7"],
