@@ -300,28 +300,28 @@ export class SoakWorld {
   }
 }
 
-/** Begins a fault at random; the result ends it. */
-export function beginFault(world: SyncWorld): () => void {
+/** Begins a fault at random between a machine and a cluster; the result ends it. */
+export function beginFault(world: SyncWorld, machine = "lockstep"): () => void {
   const { random, network } = world.simulation;
   const cluster = (["lab-1", "lab-2", "edge"] as const)[randomInt(random, 3)] ?? "edge";
   const { faults } = world.server(cluster);
   switch (randomInt(random, 7)) {
     case 0:
-      network.partition("lockstep", cluster);
-      return () => network.heal("lockstep", cluster);
+      network.partition(machine, cluster);
+      return () => network.heal(machine, cluster);
     case 1:
-      network.stall(cluster, "lockstep");
-      return () => network.unstall(cluster, "lockstep");
+      network.stall(cluster, machine);
+      return () => network.unstall(cluster, machine);
     case 2:
-      network.partitionOneWay(cluster, "lockstep");
-      return () => network.healOneWay(cluster, "lockstep");
+      network.partitionOneWay(cluster, machine);
+      return () => network.healOneWay(cluster, machine);
     case 3:
       faults.cache.cacheLagMs = 5_000;
       return () => {
         faults.cache.cacheLagMs = 0;
       };
     case 4:
-      network.resetConnections("lockstep", cluster);
+      network.resetConnections(machine, cluster);
       return () => undefined;
     default: {
       const match = { userAgent: "lockstep" };

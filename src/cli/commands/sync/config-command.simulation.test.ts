@@ -5,23 +5,13 @@ import {
   installImports,
   multiclusterPath,
 } from "../../../../tests/syncing/multicluster-definitions.ts";
+import { startSyncProgram } from "../../../../tests/syncing/sync-program.ts";
 import {
-  clusters,
   inSyncWorld,
   type SyncWorld,
   servicesPath,
   slicesPath,
 } from "../../../../tests/syncing/sync-world.ts";
-import { RecordedTerminal } from "../../../../tests/terminal/recorded-terminal.ts";
-import { runProgram } from "../../program.ts";
-
-const kubeconfig = JSON.stringify({
-  apiVersion: "v1",
-  kind: "Config",
-  clusters: clusters.map((name) => ({ name, cluster: { server: `https://${name}:6443` } })),
-  contexts: clusters.map((name) => ({ name, context: { cluster: name, user: "admin" } })),
-  users: [{ name: "admin", user: { token: "token" } }],
-});
 
 const settings = `
 sources: [lab-1, { context: lab-2, unreachable: drop }]
@@ -34,28 +24,13 @@ statusPort: 9411
 
 const leasesPath = "/apis/coordination.k8s.io/v1/namespaces/shop/leases";
 
-/** Starts the program on a machine; `stop` ends it and returns its output. */
-async function start(
+function start(
   world: SyncWorld,
   host: string,
   args: readonly string[] = [],
   file: string = settings,
 ) {
-  const environment = world.simulation.host(host);
-  await environment.files.write("/kubeconfig", kubeconfig);
-  await environment.files.write("/sync.yaml", file);
-  const terminal = new RecordedTerminal();
-  const abort = new AbortController();
-  const context = { environment, terminal, stop: abort.signal };
-  const line = ["sync", ...args, "--config", "/sync.yaml", "--kubeconfig", "/kubeconfig"];
-  const done = runProgram(context, "0.0.0", line);
-  return {
-    done: async () => ({ code: await done, out: terminal.out, errors: terminal.error }),
-    stop: async () => {
-      abort.abort(new Error("stopped by the test"));
-      await done;
-    },
-  };
+  return startSyncProgram(world, host, file, args);
 }
 
 async function metrics(world: SyncWorld, host: string): Promise<readonly string[]> {
