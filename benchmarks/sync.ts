@@ -31,7 +31,7 @@ const changesPerSecond = 100;
 
 const wholeRun: Plan = {
   clusters: 10,
-  size: { services: 1_300, pods: 10_400 },
+  size: { services: 1_300, pods: 20_800 },
   changes: 4_000,
   writeUp: { services: 13_000, changesPerSecond, minutes: 10 },
 };
@@ -103,7 +103,7 @@ async function measure(plan: Plan, run: BenchRun, progress: Progress): Promise<F
     const restart = await measureRestart(measured);
     const services = clusters * size.services;
     const pods = clusters * size.pods;
-    const note = `${services} services, ${pods} endpoints in ${clusters} clusters, half of them ready`;
+    const note = `${services} services, ${endpoints} endpoints of ${pods} pods in ${clusters} clusters`;
     return {
       firstFullSyncSeconds: plain(firstSeconds, "s", `${note}; from the start of the process`),
       ...lagFigures("idle", idle, "nothing else is to be done"),
