@@ -150,15 +150,13 @@ async function judgePlugin() {
 
 /** Undefined in a copy without the history. */
 function lastCommitOf(wanted) {
-  const args = ["log", "--format=%H", "-G", `"version": "${wanted}"`, "--", "package.json"];
-  const found = spawnSync("git", args, { cwd: root, encoding: "utf8" });
-  const [removed] = (found.stdout ?? "").split("\n").filter((line) => line !== "");
-  if (found.status !== 0 || removed === undefined) return undefined;
-  const text = spawnSync("git", ["show", `${removed}~1:package.json`], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  return text.stdout.includes(`"version": "${wanted}"`) ? `${removed}~1` : undefined;
+  const git = (...args) => spawnSync("git", args, { cwd: root, encoding: "utf8" }).stdout ?? "";
+  const changes = ["--format=%H", "-G", `"version": "${wanted}"`, "--", "package.json"];
+  const [removed] = git("log", ...changes).split("\n");
+  if (!removed) return undefined;
+  const last = git("rev-parse", "--verify", "--quiet", `${removed}~1`).trim();
+  const isWanted = git("show", `${last}:package.json`).includes(`"version": "${wanted}"`);
+  return isWanted ? last : undefined;
 }
 
 /** Compiled with the compiler of this checkout; the page is not part of what is tried. */
