@@ -119,13 +119,13 @@ it.skipIf(withoutNginx !== false)(
     for (const cluster of both) await install(cluster);
     await createShop();
     const reader = await token("lab-1", "lockstep-reader");
-    const sync = await token("lab-2", "lockstep-sync");
+    const writer = await token("lab-2", "lockstep-sync");
     const clusters = await configFile("ingress", {
       "lab-1": await token("lab-1", "lockstep-ingress"),
       "lab-2": await token("lab-2", "lockstep-reader"),
     });
     const settings = {
-      kubeconfig: await configFile("sync", { "lab-1": reader, "lab-2": sync }),
+      kubeconfig: await configFile("sync", { "lab-1": reader, "lab-2": writer }),
       sources: ["lab-1"],
       target: "lab-2",
       namespaces: ["shop"],
@@ -134,7 +134,7 @@ it.skipIf(withoutNginx !== false)(
       lease: "lockstep/lockstep-sync",
     };
     await environment.files.write(`${folder}/sync.yaml`, JSON.stringify(settings));
-    start("sync", "--config", `${folder}/sync.yaml`);
+    const sync = start("sync", "--config", `${folder}/sync.yaml`);
     start("assist", "--lease", "lockstep/lockstep-assist", ...(await as("lockstep-assist")));
     start("watch", "--access-log=pod:shop/web-log@lab-1", ...(await as("lockstep-observer", both)));
     const doctor = await as("lockstep-doctor", both);
@@ -194,6 +194,12 @@ it.skipIf(withoutNginx !== false)(
     for (const path of [`${services}/web`, `${ingresses}/web`, `${shop}/secrets/web-tls`]) {
       await call("lab-1", "DELETE", path);
     }
+    for (const copies of ["services", "endpointslices", "serviceimports", "ingresses", "secrets"]) {
+      await wasRequested(`lockstep-sync delete ${copies}`);
+    }
+    // It is refused while an instance may write.
+    await sync.stop();
+    start("sync", "prune", "--yes", "--config", `${folder}/sync.yaml`);
     expect(await unused()).toEqual([]);
     expect([...refused]).toEqual([]);
   },

@@ -86,11 +86,13 @@ describe.runIf(isThorough(process.env))("every right is needed:", () => {
 });
 
 /**
- * The others are for clusters without EndpointSlices, for when another writer was faster, and for
- * contexts of several clusters, which src/cli/same-clusters.simulation.test.ts has.
+ * The others are for clusters without EndpointSlices, for when another writer was faster, for
+ * `lockstep sync prune`, which e2e/roles.test.ts runs, and for contexts of several clusters, which
+ * src/cli/same-clusters.simulation.test.ts has.
  */
 function isUsed({ role, resource, verb }: Right): boolean {
   if (resource === "namespaces" && verb === "get") return false;
+  if (role === "lockstep-sync-leader") return verb !== "delete";
   if (role === "lockstep-reader") return resource !== "endpoints";
   return role !== "lockstep-sync" || verb !== "get";
 }

@@ -35,5 +35,6 @@ export const targetPermissionEffects: PermissionEffects = {
   endpoints: "with copyAs, Endpoints are not written",
   ingresses: "Ingresses are not delivered",
   secrets: "TLS secrets are not copied",
+  "delete leases": "the Leases of sources stay when their copies are pruned",
   leases: "no instance becomes or stays the writer: copies stay as they are",
 };
