@@ -85,7 +85,7 @@ export function tidy(path: string, source: string): Breach[] {
   checkComments(parsed.comments, report);
   if (!quotingWords.has(path)) {
     checkCommentWords(parsed.comments, report);
-    if (path.startsWith("src/") && !clausesAllowed.test(path)) {
+    if (path.startsWith("src/")) {
       checkCommentStarts(parsed.comments, report);
     }
     checkTestNames(parsed.program, report);
@@ -151,9 +151,6 @@ function checkCommentWords(comments: Parsed["comments"], report: Report): void {
     }
   }
 }
-
-/** Their comments are still to be rewritten. */
-const clausesAllowed = /^src\/(?:doctor|cli\/commands\/(?:doctor|up))\//;
 
 function checkCommentStarts(comments: Parsed["comments"], report: Report): void {
   for (const { start, value } of comments) {

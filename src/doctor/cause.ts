@@ -27,7 +27,7 @@ export interface Sign {
   readonly lines: readonly EvidenceLine[];
 }
 
-/** What a cause makes of its signs. */
+/** The conclusion of a cause from its signs. */
 export interface Conclusion {
   readonly severity: Severity;
   /** Without a proof; one step lower unless given. */
@@ -57,7 +57,7 @@ export interface Cause {
   /** The signs that are there; empty when nothing points to the cause. */
   signs(evidence: Evidence): readonly Sign[];
   conclude(evidence: Evidence): Conclusion;
-  /** What a simulation can compare; only for fixes whose effect the lab can show. */
+  /** Settings that a simulation can compare; only for fixes whose effect the lab can show. */
   trial?(evidence: Evidence): FixTrial | undefined;
 }
 
@@ -114,7 +114,7 @@ export interface LogCause extends Pick<Cause, "name" | "summary" | "affected" | 
   isEnough?(group: SignGroup): boolean;
   /** Fewer lines prove it, because of what they say. */
   isProved?(group: SignGroup): boolean;
-  /** What the lines show, for the evidence. */
+  /** The lines in words, for the evidence. */
   text(group: SignGroup): string;
   /** Further signs, where there are some. */
   others?(evidence: Evidence): readonly Sign[];

@@ -37,11 +37,11 @@ export interface EvidenceLine {
 
 export interface Fix {
   readonly component: string;
-  /** What to set or to run, ready to be copied. */
+  /** The flag, manifest or command, ready to be copied. */
   readonly change: string;
   /** Why this helps, and why the obvious other thing does not. */
   readonly reason: string;
-  /** What a simulation predicts for the sizes and flags that were found; absent without one. */
+  /** Predicted by a simulation of the sizes and flags that were found; absent without one. */
   readonly effect?: string;
   /** Why there is no prediction although the fix could be simulated. */
   readonly notPredicted?: string;

@@ -15,7 +15,7 @@ export interface FixedSettings {
   readonly grace?: string;
 }
 
-/** What to simulate for a cause: how changes are published, or how nodes are marked as lost. */
+/** The simulation for a cause: how changes are published, or how nodes are marked as lost. */
 export type FixTrial =
   | {
       readonly concerns: "publishing";

@@ -33,7 +33,7 @@ const serversMax = 100;
 export class ApiServers {
   readonly #servers = new Map<string, ApiServerFacts>();
 
-  /** What is no check is passed over. */
+  /** Other values than checks are passed over. */
   add({ address, version, object, behindMs }: RawRecord, place: Place): void {
     if (typeof address !== "string" || this.#servers.size >= serversMax) return;
     this.#servers.set(address, {

@@ -1,4 +1,4 @@
-// What the audit log of an API server shows: which client writes what, from which address, and how often
+// The audit log of an API server: which client writes what, from which address, and how often
 // a write changed nothing. Works with every audit level; a write is known to change nothing if the log
 // has the answers (the resourceVersion stays the same), or the same body is sent again.
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-// What `kubectl describe` shows of services, Endpoints, slices, pods, workloads, nodes, Ingresses and
+// Reads `kubectl describe` of services, Endpoints, slices, pods, workloads, nodes, Ingresses and
 // Leases. Its fields stand in columns, a value may go on below, and people cut what they think is
 // unimportant.
 import type { ObjectFacts } from "./objects.ts";

@@ -1,4 +1,4 @@
-// What the doctor looks at, each piece with where it came from. Causes read this and nothing else.
+// The evidence, each piece with the place that it came from. Causes read this and nothing else.
 import type { Journey } from "../../timeline/journey.ts";
 import { MetricsFacts } from "./metrics-facts.ts";
 import type { MetricsPage } from "./metrics-window.ts";
@@ -45,7 +45,7 @@ export interface JourneyEvidence {
   readonly beganAtMs?: number | undefined;
 }
 
-/** What readers fill, from files and from clusters alike. */
+/** Filled by readers, from files and from clusters alike. */
 export interface Facts extends TextFacts {
   readonly metrics: MetricsFacts;
   readonly changes: SeenChanges;

@@ -1,4 +1,4 @@
-// What users may do, by the roles and bindings of RBAC in the evidence. A dump may have roles without
+// Rights of users, by the roles and bindings of RBAC in the evidence. A dump may have roles without
 // bindings, or only some of them: then the answer is unknown, and not "no".
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import type { Place } from "./sign-log.ts";

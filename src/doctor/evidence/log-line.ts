@@ -80,7 +80,7 @@ function klogContentOf(layer: Unwrapped, klog: KlogLine): Content {
 // ---- klog: the same header since glog, without a year or a zone ----
 
 interface KlogLine {
-  /** What stands before the header. */
+  /** The text before the header. */
   readonly prefix: string;
   readonly severity: LogSeverity;
   /** On the component's clock, in the year 2000. */

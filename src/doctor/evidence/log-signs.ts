@@ -53,10 +53,10 @@ export type SignName =
 /** Of `cache-behind`: no try has succeeded. */
 export const givenUp = "all tries conflict";
 
-/** What one line shows. `ms` is a duration where the message has one. */
+/** The meaning of one line. `ms` is a duration where the message has one. */
 export interface LogSign {
   readonly name: SignName;
-  /** What it is about: a URL, a node, a holder, an address. */
+  /** The thing that it concerns: a URL, a node, a holder, an address. */
   readonly subject: string;
   readonly ms: number | undefined;
   /** A second word, by sign: the verb of a request, the reason of a failure. */

@@ -110,7 +110,7 @@ export function metricsTimeLine(atMs: number): string {
   return `# read at ${new Date(atMs).toISOString()}`;
 }
 
-/** What the first line and the path say of a page; undefined when the file is none. */
+/** The page that the first line and the path describe; undefined when the file is none. */
 export function savedMetrics(
   path: string,
   firstLine: string,

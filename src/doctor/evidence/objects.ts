@@ -1,4 +1,4 @@
-// What objects show, of any number of them: only the facts that causes need are kept. Objects come
+// Facts from any number of objects: only those that causes need are kept. Objects come
 // from `kubectl get -o yaml|json`, from dumps, and in pieces from text that people paste; a field that
 // is not there is unknown, not absent.
 import { isIp } from "../../environment/ip-address.ts";

@@ -1,4 +1,4 @@
-// What a cluster showed over time, from samples a few seconds apart: the addresses of the `kubernetes`
+// The course of a cluster, from samples a few seconds apart: the addresses of the `kubernetes`
 // endpoints, heartbeats of nodes and renewals of leader locks. A sample is an object of the kind
 // `Observation`, so that saved samples are read as live ones are. Only sums are kept.
 //
@@ -84,7 +84,7 @@ export class Observations {
   /** By `namespace/name`. */
   readonly locks = new Map<string, LockHistory>();
 
-  /** What is no sample is passed over. */
+  /** Other values than samples are passed over. */
   add(value: RawRecord, place: Place): void {
     const atMs = timeIn(value["observedAt"]);
     if (atMs === undefined) return;

@@ -125,7 +125,7 @@ async function readChanges(
   }
 }
 
-/** What is piped in, or one open file. */
+/** Standard input, or one open file. */
 export async function readStream(
   options: ReadOptions,
   chunks: AsyncIterable<Uint8Array>,

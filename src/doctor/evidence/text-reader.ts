@@ -80,7 +80,7 @@ const failedWords: readonly string[] = [
   '_code":"50',
 ];
 
-/** Whatever a line has to contain for one of the readers. */
+/** A line without one of these says nothing to any reader. */
 export const knownWords = new WordFinder([
   ...signWords,
   ...settingWords,

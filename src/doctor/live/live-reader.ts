@@ -54,7 +54,7 @@ export class LiveReader {
     };
   }
 
-  /** What could not be examined, each as a sentence. */
+  /** Parts that could not be examined, each as a sentence. */
   get problems(): readonly string[] {
     return [...this.#problems.values()];
   }

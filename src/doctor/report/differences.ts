@@ -1,4 +1,4 @@
-// What differs between two bodies of evidence, such as a cluster with a problem and a healthy one:
+// Differences of two bodies of evidence, such as a cluster with a problem and a healthy one:
 // versions, flags, roles, and labels that Kubernetes gives a meaning. Only what both sides show is
 // compared; a flag that only one side sets counts, if both sides show flags.
 import type { TextFacts } from "../evidence/text-reader.ts";

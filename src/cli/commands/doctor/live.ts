@@ -34,7 +34,7 @@ export interface LiveSummary {
   readonly isInterrupted: boolean;
   /** Of logs, flags and Events. */
   readonly lines: number;
-  /** What could not be examined, each as a sentence. */
+  /** Parts that could not be examined, each as a sentence. */
   readonly problems: readonly string[];
   /** At least one request had a result. */
   readonly isObserved: boolean;

@@ -167,7 +167,7 @@ async function predicted(
   }
 }
 
-/** What differs from a second body of evidence, files or a cluster; undefined unless one is given. */
+/** Differences from a second body of evidence, files or a cluster; undefined unless one is given. */
 async function comparedWith(
   context: CommandContext,
   flags: DoctorFlags,
