@@ -38,7 +38,9 @@ interface Source {
 
 const provide = {
   objects: "kubectl get services,endpoints,pods,ingresses,leases,configmaps -A -o yaml",
-  controlPlane: "logs of kube-apiserver, kube-controller-manager and etcd",
+  apiserver: "log of each API server",
+  etcd: "log of each etcd member",
+  manager: "log of kube-controller-manager",
   kubelet: "logs of kubelets",
   proxy: "log and access log of the ingress controller",
   client: "logs of the components that read EndpointSlices",
@@ -48,17 +50,20 @@ const provide = {
   version: "kubectl version",
 } as const;
 
+/** All that a report can ask for. */
+export const provisions: readonly string[] = Object.values(provide);
+
 const sources: Readonly<Record<SourceName, Source>> = {
   "access log": {
     isIn: ({ requests }) => requests.isRead,
     provide: provide.proxy,
   },
-  "apiserver log": { isIn: hasLog(/kube-apiserver/), provide: provide.controlPlane },
+  "apiserver log": { isIn: hasLog(/kube-apiserver/), provide: provide.apiserver },
   "audit log": { isIn: ({ objects }) => objects.audit.events > 0, provide: provide.audit },
   "client log": { isIn: hasLog(/^/), provide: provide.client },
   "copied changes": { isIn: hasHop("synced"), provide: provide.changes },
   endpoints: { isIn: hasKinds("Endpoints"), provide: provide.objects },
-  "etcd log": { isIn: hasLog(/etcd/), provide: provide.controlPlane },
+  "etcd log": { isIn: hasLog(/etcd/), provide: provide.etcd },
   "headless services": { isIn: hasKinds("Service", "Endpoints"), provide: provide.objects },
   heartbeats: {
     isIn: ({ objects }) => objects.observed.heartbeats.size > 0,
@@ -77,7 +82,7 @@ const sources: Readonly<Record<SourceName, Source>> = {
     isIn: (evidence) => hasLocks(evidence) && evidence.objects.pods.size > 0,
     provide: provide.objects,
   },
-  "manager log": { isIn: hasLog(/controller-manager/), provide: provide.controlPlane },
+  "manager log": { isIn: hasLog(/controller-manager/), provide: provide.manager },
   "manager metrics": {
     isIn: ({ metrics }) => metrics.some(({ component }) => component === "kube-controller-manager"),
     provide: provide.live,

@@ -21,7 +21,7 @@ const examinations = 3;
 const isRun = isThorough(process.env) || process.env["LOCKSTEP_SEED"] !== undefined;
 
 describe.runIf(isRun)("an hour", () => {
-  const options = { seeds: 0.4, regressions: [2, 7, 40, 44, 88] };
+  const options = { seeds: 0.4, regressions: [2, 7, 40, 44, 88, 125] };
   forEachSeed("has nothing above info in a healthy and busy cluster", options, (seed) =>
     onStage(beBusy, seed),
   );

@@ -19,6 +19,8 @@ export interface Observation {
   /** The last heartbeat of each node; of the later samples only those that changed. */
   readonly heartbeats: Readonly<Record<string, string>>;
   readonly locks: readonly ObservedLock[];
+  /** Nodes whose containers have ended or started while their heartbeat was missing. */
+  readonly restarted?: readonly string[];
 }
 
 export interface ObservedLock {
@@ -81,6 +83,8 @@ const trackedMax = 20_000;
 export class Observations {
   kubernetes: AddressChanges | undefined;
   readonly heartbeats = new Map<string, Heartbeats>();
+  /** Nodes that were restarted. */
+  readonly restarted = new Set<string>();
   /** By `namespace/name`. */
   readonly locks = new Map<string, LockHistory>();
 
@@ -88,10 +92,13 @@ export class Observations {
   add(value: RawRecord, place: Place): void {
     const atMs = timeIn(value["observedAt"]);
     if (atMs === undefined) return;
-    const { kubernetesAddresses: addresses, heartbeats, locks } = value;
+    const { kubernetesAddresses: addresses, heartbeats, locks, restarted } = value;
     if (Array.isArray(addresses)) this.#addAddresses(addresses.filter(isText), atMs, place);
     if (isRecord(heartbeats)) {
       for (const [node, time] of Object.entries(heartbeats)) this.#addHeartbeat(node, time, place);
+    }
+    for (const node of Array.isArray(restarted) ? restarted.filter(isText) : []) {
+      if (this.restarted.size < trackedMax) this.restarted.add(node);
     }
     for (const lock of Array.isArray(locks) ? locks : []) {
       if (isRecord(lock)) this.#addLock(lock, atMs, place);

@@ -4,10 +4,20 @@
 import { elapsedMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { RawRecord } from "../../kube/kinds/fields.ts";
+import { observationKind } from "../evidence/observations.ts";
 import { ChangesWatch } from "./changes-watch.ts";
 import { type ComponentPod, componentPod } from "./component-pods.ts";
 import type { Gathered } from "./gathered.ts";
-import { isLock, type LiveKind, liveKinds, roleKinds, textIn, trimmed } from "./live-kinds.ts";
+import {
+  isLock,
+  type LiveKind,
+  liveKinds,
+  recordIn,
+  recordsIn,
+  roleKinds,
+  textIn,
+  trimmed,
+} from "./live-kinds.ts";
 import type { LiveReader } from "./live-reader.ts";
 import { MetricsReader } from "./metrics-reader.ts";
 import { Sampler } from "./sampler.ts";
@@ -52,6 +62,9 @@ const programs = 4;
 
 /** Some minutes of a busy component. */
 const logQuery = "tailLines=5000&limitBytes=4194304";
+
+/** Nodes that are silent at the same time; more of them have another reason. */
+const restartsMax = 3;
 
 /** Repetitions of one Event. */
 const repetitionsMax = 20;
@@ -102,6 +115,7 @@ async function examine(options: LiveOptions, progress: { samples: number }): Pro
     await checkServers({ ...options, serverAt });
   }
   await readHolders(options, sampler);
+  await readRestarts(options);
   await readStatuses(options);
   await readLogs(options, components);
 }
@@ -123,9 +137,12 @@ function costOf(
   const samples = Math.max(1, Math.floor(forMs / sampleEveryMs) + 1);
   const metrics = 2 + 3 * podsOfProgramMax;
   const logs = podsOfProgramMax * programs;
-  // Statuses of Ingresses and holders of locks are read once more at the end.
+  // Statuses of Ingresses, holders of locks and pods of silent nodes are read once more at the end.
   const last =
-    pages("ingresses") + sampler.locksMax + (serverAt === undefined ? 0 : serverRequestsMax);
+    pages("ingresses") +
+    sampler.locksMax +
+    restartsMax +
+    (serverAt === undefined ? 0 : serverRequestsMax);
   const total = reader.requests + lists + watches + samples * perSample + metrics + logs + last;
   return { objects: counts, lists, watches, perSample, sampleEveryMs, metrics, logs, total };
 }
@@ -264,6 +281,38 @@ async function readHolders({ reader, gathered }: LiveOptions, sampler: Sampler):
     const pod = await reader.object("pods", `/api/v1/namespaces/${names[0]}/pods/${names[1]}`);
     if (pod !== undefined) await gathered.object("objects/holders.json", trimmed(kind, pod));
   }
+}
+
+/**
+ * A node with one heartbeat after a long gap is late, or was restarted: then its containers have ended or
+ * started in the gap. All these times are by the clock of the node.
+ */
+async function readRestarts({ reader, gathered, clock }: LiveOptions): Promise<void> {
+  const kind = liveKinds.find((one) => one.kind === "Pod");
+  if (kind === undefined || !reader.canList(kind)) return;
+  const silent = [...gathered.facts.objects.observed.heartbeats.values()].filter(
+    ({ count, longGaps }) => count === 1 && longGaps === 1,
+  );
+  const restarted: string[] = [];
+  for (const { node, lastMs, longestGapMs } of silent.slice(0, restartsMax)) {
+    const selector = encodeURIComponent(`spec.nodeName=${node}`);
+    const pods = await reader.items("pods", `/api/v1/pods?fieldSelector=${selector}`);
+    const times = (pods ?? []).flatMap(containerTimes);
+    if (times.some((atMs) => atMs > lastMs - longestGapMs)) restarted.push(node);
+  }
+  if (restarted.length === 0) return;
+  const observedAt = new Date(clock.wallMs()).toISOString();
+  const observed = { kind: observationKind, observedAt, heartbeats: {}, locks: [], restarted };
+  await gathered.object("observed.json", observed);
+}
+
+/** When its containers started, and when those before them ended. */
+function containerTimes(pod: RawRecord): readonly number[] {
+  return recordsIn(recordIn(pod, "status")["containerStatuses"]).flatMap((container) => {
+    const started = recordIn(recordIn(container, "state"), "running")["startedAt"];
+    const ended = recordIn(recordIn(container, "lastState"), "terminated")["finishedAt"];
+    return [started, ended].map((time) => Date.parse(String(time))).filter(Number.isFinite);
+  });
 }
 
 /** A status that is empty at both ends of the observation is not just being written. */

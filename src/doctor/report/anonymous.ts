@@ -5,6 +5,7 @@ import { isIP } from "node:net";
 import { Anonymizer } from "../../recording/anonymizer.ts";
 import { allCauses, type Diagnosis } from "../diagnose.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import { provisions } from "../sources.ts";
 
 /** A name, an address or a word. */
 const token = /[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?/g;
@@ -25,6 +26,9 @@ const keptWords = new Set(
   ).split(" "),
 );
 for (const { name } of allCauses) keptWords.add(name);
+for (const text of provisions) {
+  for (const [word] of text.matchAll(token)) keptWords.add(word.toLowerCase());
+}
 
 export class AnonymousTexts {
   readonly #anonymizer: Anonymizer;

@@ -169,10 +169,12 @@ const longGapsMin = 2;
 /**
  * Its heartbeats were observed: they came in time, or none came. A node without any is down, not late.
  * A single heartbeat after a long gap is a restart too, unless the node became not ready again and again.
+ * A late kubelet leaves its containers running, so a node whose containers have started again was restarted.
  */
 function isNotLate({ objects, signs }: Evidence, node: string): boolean {
   const beats = objects.observed.heartbeats.get(node);
   if (beats === undefined || beats.longGaps >= longGapsMin) return false;
+  if (objects.observed.restarted.has(node)) return true;
   const isRestart = beats.count > 0 && beats.count === beats.longGaps;
   return !isRestart || (signs.get("node-not-ready")?.subjects.get(node) ?? 0) < flapsMin;
 }

@@ -91,7 +91,7 @@ describe("lockstep doctor", () => {
         · audit log of each API server: no-op-writes, stray-machine
         · logs of kubelets: failing-probes
         · lockstep record, while endpoints change: stale-copies
-        · logs of kube-apiserver, kube-controller-manager and etcd: clock-skew
+        · log of each etcd member: clock-skew
       "
     `);
   });

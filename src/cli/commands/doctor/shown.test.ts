@@ -44,6 +44,13 @@ test.each(["text", "json", "markdown"])("an anonymous report has no names, as %s
   expect(hidden).not.toMatch(secretWords);
 });
 
+test("the evidence to provide is readable, also where a pod has one of its words as its name", async () => {
+  const pods =
+    "NAMESPACE   NAME         READY   STATUS    RESTARTS   AGE\nedge        controller   1/1     Running   0          5d\n";
+  const hidden = await run({ "/a/pods.txt": pods }, "/a", "--anonymize");
+  expect(hidden).toContain("log and access log of the ingress controller: ");
+});
+
 test("the same name is replaced alike", async () => {
   const hidden = await run({ "/a/b.txt": ghost }, "/a", "--output", "json", "--anonymize");
   const { findings } = JSON.parse(hidden) as {
