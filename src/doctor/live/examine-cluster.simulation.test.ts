@@ -13,8 +13,15 @@ import { type KubeClient, parseJson, StatusError } from "../../kube/client/clien
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
 import { createShop, releaseShop } from "../../lab/shop.ts";
+import { isThorough } from "../../simulation/seeds.ts";
 
-test.each(["1.9", "1.17.13", "1.33"] as const)(
+const versions = [
+  "1.9",
+  "1.33",
+  ...(isThorough(process.env) ? (["1.17.13"] as const) : []),
+] as const;
+
+test.each(versions)(
   "in a healthy and busy cluster of %s nothing is found above info",
   async (profile) => {
     const kubernetesService = { reconcilerType: "lease" } as const;

@@ -241,10 +241,10 @@ test("a twin that an Ingress names is not removed, and one that none names is", 
 
 test("status says how late the Service's own slices were, and how many requests that would have hit", () =>
   inCluster(async (world) => {
-    await world.cluster.controlPlane.restart({ "endpointslice-updates-batch-period": 20_000 });
+    await world.cluster.controlPlane.restart({ "endpointslice-updates-batch-period": 10_000 });
     await world.simulation.sleep(5_000);
-    const running = world.assist([...keep, "--json"], 150_000);
-    await world.simulation.sleep(30_000);
+    const running = world.assist([...keep, "--json"], 80_000);
+    await world.simulation.sleep(20_000);
     const user = world.simulation.host("user");
     const client = new HttpKubeClient({
       ...user,
@@ -252,7 +252,7 @@ test("status says how late the Service's own slices were, and how many requests 
       userAgent: "user",
     });
     await releaseShop(client, "2");
-    await world.simulation.sleep(90_000);
+    await world.simulation.sleep(45_000);
     const status = await world.assist(["status", "--json"]);
     expect(status.code).toBe(0);
     const [twin] = JSON.parse(status.out).twins;
