@@ -10,6 +10,7 @@ import type { ServedKinds } from "../kinds/served-kinds.ts";
 import type { KubeObject } from "../kube-object.ts";
 import type { CacheFaults } from "../listwatch/cache-faults.ts";
 import { CacheFeed } from "../listwatch/cache-feed.ts";
+import { emptyTally } from "../listwatch/cache-metrics.ts";
 import { WatchCache } from "../listwatch/watch-cache.ts";
 import type { Storage } from "../storage/storage.ts";
 import type { Backend } from "../verbs/backend.ts";
@@ -53,7 +54,8 @@ export class CustomResources {
 
   constructor(options: CustomResourcesOptions) {
     this.#options = options;
-    this.#cache = new WatchCache({ clock: options.clock, tally: uncounted() });
+    // Clients do not read this cache, so its metrics are not shown.
+    this.#cache = new WatchCache({ clock: options.clock, tally: emptyTally() });
     const { prefix } = customResourceDefinitionKind;
     this.#feed = new CacheFeed({ ...options, prefix, cache: this.#cache });
     this.#controller = new DefinitionController(options);
@@ -218,17 +220,4 @@ function refusedWhileTerminating(
       "custom resource definition is terminating",
     { name, group: kind.group, kind: kind.resource },
   );
-}
-
-/** Clients do not read this cache, so its metrics are not shown. */
-function uncounted(): ConstructorParameters<typeof WatchCache>[0]["tally"] {
-  return {
-    eventsReceived: 0,
-    eventsDispatched: 0,
-    eventsSent: 0,
-    initialEvents: 0,
-    initializations: 0,
-    terminatedWatchers: 0,
-    revision: 0,
-  };
 }

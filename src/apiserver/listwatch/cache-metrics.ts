@@ -16,6 +16,18 @@ export interface CacheTally {
   revision: number;
 }
 
+export function emptyTally(): CacheTally {
+  return {
+    eventsReceived: 0,
+    eventsDispatched: 0,
+    eventsSent: 0,
+    initialEvents: 0,
+    initializations: 0,
+    terminatedWatchers: 0,
+    revision: 0,
+  };
+}
+
 export interface CacheMetrics {
   tally(names: ResourceNames): CacheTally;
   readonly readWaitSeconds: Histogram<"group" | "resource">;
@@ -119,15 +131,7 @@ function tallyOf(tallies: Map<string, Tallied>, names: ResourceNames): CacheTall
   const key = `${names.group}/${names.version}/${names.resource}`;
   const known = tallies.get(key);
   if (known !== undefined) return known.tally;
-  const tally: CacheTally = {
-    eventsReceived: 0,
-    eventsDispatched: 0,
-    eventsSent: 0,
-    initialEvents: 0,
-    initializations: 0,
-    terminatedWatchers: 0,
-    revision: 0,
-  };
+  const tally = emptyTally();
   tallies.set(key, { names, tally });
   return tally;
 }
