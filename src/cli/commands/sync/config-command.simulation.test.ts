@@ -295,3 +295,44 @@ test("where Ingresses cannot be read, services are synced, and the status names 
     expect(status.out).toMatch(/ingresses of edge: .*unable to handle/);
     await running.stop();
   }));
+
+test("sources divided among instances with a Lease each make one service; each cleans up its own", () =>
+  inSyncWorld(async (world) => {
+    const shards = ["lab-1", "lab-2"] as const;
+    const fileOf = (source: string) =>
+      `sources: [${source}]\ntarget: edge\nnamespaces: [shop]\nlease: shop/sync-${source}\n`;
+    await world.publish("lab-1", "web", ["10.1.0.1"]);
+    await world.publish("lab-2", "web", ["10.2.0.1"]);
+    await world.call("lab-2", "PATCH", `${servicesPath}/web`, {
+      spec: { ports: [{ name: "http", port: 8081, targetPort: 8080 }] },
+    });
+    const [first, second] = [
+      await start(world, "one", [], fileOf("lab-1")),
+      await start(world, "two", [], fileOf("lab-2")),
+    ];
+    await world.simulation.sleep(20_000);
+    const both = { "web-lab-1-0": ["10.1.0.1"], "web-lab-2-0": ["10.2.0.1"] };
+    expect(await addressesOf(world)).toEqual(both);
+    const holders = shards.map(async (source) => {
+      const lease = await world.call("edge", "GET", `${leasesPath}/sync-${source}`);
+      return Object(lease).spec.holderIdentity;
+    });
+    expect(new Set(await Promise.all(holders)).size).toBe(2);
+    const version = async () =>
+      Object(await world.call("edge", "GET", `${servicesPath}/web`)).metadata.resourceVersion;
+    const before = await version();
+    await world.simulation.sleep(60_000);
+    expect(await version()).toBe(before);
+    await second.stop();
+    await world.republish("lab-1", "web", ["10.1.0.2"]);
+    await world.simulation.sleep(100);
+    expect(await addressesOf(world)).toEqual({ ...both, "web-lab-1-0": ["10.1.0.2"] });
+    await first.stop();
+    await (await start(world, "one", ["prune", "--yes"], fileOf("lab-1"))).done();
+    expect(await world.copies()).toEqual({
+      slices: { "web-lab-2-0": ["10.2.0.1"] },
+      services: ["web"],
+    });
+    await (await start(world, "two", ["prune", "--yes"], fileOf("lab-2"))).done();
+    expect(await world.copies()).toEqual({ slices: {}, services: [] });
+  }));
