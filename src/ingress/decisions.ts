@@ -185,7 +185,7 @@ export class Decisions {
     if (isRestart) this.#reset();
     this.#isHalf = true;
     const wanted = { ingresses: asked.ingresses(), classes: asked.classes() };
-    const { asked: others } = this.gateways.decide();
+    const { asked: others } = yield* this.gateways.deciding();
     yield;
     this.#routes = yield* this.#routing.deciding({ ...wanted, others });
     const { changes } = this.#routing;

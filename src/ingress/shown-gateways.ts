@@ -4,6 +4,7 @@ import type { Claimant } from "../decide/routing/certificate-claims.ts";
 import type { ClaimantChanges } from "../decide/routing/certificates.ts";
 import { checkedSecret } from "../decide/routing/checked-secret.ts";
 import {
+  type DecidedHttpRoute,
   type GatewayDecision,
   GatewayFrontEnd,
   noGateways,
@@ -13,6 +14,7 @@ import type { RoutingProblem } from "../decide/routing/route.ts";
 import type { RouteTable } from "../decide/routing/routing.ts";
 import type { HostProblems } from "../decide/status/gateway-status.ts";
 import type { Clock } from "../environment/clock.ts";
+import { atOnce, type Steps } from "../environment/steps.ts";
 import { objectKey } from "../kube/kinds/kind.ts";
 import type { SnapshotSource } from "../model/service-snapshot.ts";
 import type { GatewaySource } from "../sources/gateway-source.ts";
@@ -37,7 +39,9 @@ export class ShownGateways {
   readonly #options: ShownGatewaysOptions;
   readonly #frontEnd = new GatewayFrontEnd();
   /** By `namespace/name`, the services that routes refer to, and whether they were there. */
-  #services = new Map<string, boolean>();
+  #services: ReadonlyMap<string, boolean> = new Map();
+  /** The same of the decision that is under way: what comes or goes meanwhile is news too. */
+  #asked: ReadonlyMap<string, boolean> = new Map();
   #claims: ReadonlySet<Claimant> = new Set();
   #decision: GatewayDecision = noGateways;
 
@@ -51,12 +55,20 @@ export class ShownGateways {
   }
 
   decide(): GatewayDecision {
+    return atOnce(this.deciding());
+  }
+
+  /** The same in steps. */
+  *deciding(): Steps<GatewayDecision> {
     const { gateways, secrets, clock } = this.#options;
     if (gateways === undefined) return noGateways;
     const { source, ports, namespaces } = gateways;
     const services = new Map<string, boolean>();
+    this.#asked = services;
     const now = clock.wallMs();
-    this.#decision = this.#frontEnd.decide(source, {
+    const { classes, routes, grants } = source;
+    const objects = { classes, gateways: source.gateways, routes, grants };
+    this.#decision = yield* this.#frontEnd.deciding(objects, {
       ports,
       labelsOf: (namespace) => namespaces.labelsOf(namespace),
       certificate: (reference) => {
@@ -92,7 +104,7 @@ export class ShownGateways {
 
   /** Whether a service, `namespace/name`, that a route refers to has come or gone since. */
   isNews(service: string): boolean {
-    const known = this.#services.get(service);
+    const known = this.#asked.get(service) ?? this.#services.get(service);
     if (known === undefined) return false;
     const slash = service.indexOf("/");
     return this.#hasService(service.slice(0, slash), service.slice(slash + 1)) !== known;
@@ -111,16 +123,28 @@ export function isOfGateways({ origin }: RoutingProblem): boolean {
   return origin.kind === "HTTPRoute" || origin.kind === "Gateway" || origin.kind === "GatewayClass";
 }
 
-/** The names of a route, `namespace/name`, that another object has. */
-export function takenHosts(
-  { routes, gateways }: { readonly routes: RouteTable; readonly gateways: ShownGateways },
-  route: string,
-): HostProblems {
-  const isOwn = ({ origin: { kind, namespace, name }, reason }: RoutingProblem) =>
-    reason === "HostTaken" && kind === "HTTPRoute" && `${namespace}/${name}` === route;
-  const messages = routes.problems.filter(isOwn).map(({ message }) => message);
+/** The names of a route that another object has. */
+export function takenHosts(table: RouteTable, { route, rules }: DecidedHttpRoute): HostProblems {
+  const messages = takenMessages(table).get(objectKey(route.metadata)) ?? [];
   if (messages.length === 0) return { messages, isWhole: false };
-  const found = gateways.decision.routes.find((one) => objectKey(one.route.metadata) === route);
-  const hosts = new Set(found?.rules.routes.map(({ host }) => host));
+  const hosts = new Set(rules.routes.map(({ host }) => host));
   return { messages, isWhole: messages.length >= hosts.size };
+}
+
+const takenOfTables = new WeakMap<RouteTable, ReadonlyMap<string, readonly string[]>>();
+
+/** By route, `namespace/name`. Found once for a table: thousands of routes ask for theirs. */
+function takenMessages(table: RouteTable): ReadonlyMap<string, readonly string[]> {
+  const known = takenOfTables.get(table);
+  if (known !== undefined) return known;
+  const found = new Map<string, string[]>();
+  for (const { origin, reason, message } of table.problems) {
+    if (reason !== "HostTaken" || origin.kind !== "HTTPRoute") continue;
+    const key = objectKey(origin);
+    const messages = found.get(key) ?? [];
+    messages.push(message);
+    found.set(key, messages);
+  }
+  takenOfTables.set(table, found);
+  return found;
 }

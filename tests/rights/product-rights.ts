@@ -219,7 +219,7 @@ class RightsWorld {
         source,
         decision: () => loop.decisions.gateways.decision,
         isDecided: () => loop.isReady,
-        takenHosts: (route) => takenHosts(loop.decisions, route),
+        takenHosts: (route) => takenHosts(loop.decisions.routes, route),
         follow: (listener) => {
           this.#decided.add(listener);
           return () => void this.#decided.delete(listener);

@@ -2,7 +2,10 @@
 // it is not what it should be. A write carries the version it was decided from. A status that another
 // client keeps changing back is left alone for longer and longer.
 
-import type { GatewayDecision } from "../../decide/routing/gateway/gateway-front-end.ts";
+import type {
+  DecidedHttpRoute,
+  GatewayDecision,
+} from "../../decide/routing/gateway/gateway-front-end.ts";
 import {
   type DesiredStatus,
   gatewayClassStatus,
@@ -16,7 +19,7 @@ import type { Environment } from "../../environment/environment.ts";
 import { type KubeClient, StatusError } from "../../kube/client/client.ts";
 import { gatewayKind } from "../../kube/kinds/gateway.ts";
 import { gatewayClassKind } from "../../kube/kinds/gateway-class.ts";
-import { httpRouteKind } from "../../kube/kinds/http-route.ts";
+import { type HttpRoute, httpRouteKind } from "../../kube/kinds/http-route.ts";
 import type { LoadBalancerAddress } from "../../kube/kinds/ingress.ts";
 import {
   objectKey,
@@ -37,8 +40,8 @@ export interface DecidedGateways {
   readonly decision: () => GatewayDecision;
   /** Whether any decision has been made. */
   readonly isDecided: () => boolean;
-  /** Of a route, `namespace/name`, the names that are another's. */
-  readonly takenHosts: (route: string) => HostProblems;
+  /** The names of a route that are another's. */
+  readonly takenHosts: (route: DecidedHttpRoute) => HostProblems;
   /** Calls back after each decision. */
   readonly follow: (listener: () => void) => () => void;
 }
@@ -70,6 +73,8 @@ interface Written {
 export class GatewayStatusWriter {
   readonly #options: GatewayStatusWriterOptions;
   readonly #written = new Map<string, Written>();
+  /** By uid, the routes whose status is as it should be, as they and their decisions were then. */
+  #right = new Map<string, { readonly object: HttpRoute; readonly found: DecidedHttpRoute }>();
 
   constructor(options: GatewayStatusWriterOptions) {
     this.#options = options;
@@ -98,6 +103,7 @@ export class GatewayStatusWriter {
       for (const end of leave) end();
       queue.shutDown();
       this.#written.clear();
+      this.#right.clear();
     }
   }
 
@@ -152,13 +158,28 @@ export class GatewayStatusWriter {
       await put(gatewayPlace, one, (now) => gatewayStatus(found, one.status, addresses, now));
     }
     const ofRoute = new Map(decided.routes.map((one) => [one.route.metadata.uid, one]));
+    const right = this.#right;
+    this.#right = new Map();
     for (const one of source.routes) {
-      const found = ofRoute.get(one.metadata.uid);
+      const { uid } = one.metadata;
+      const found = ofRoute.get(uid);
       if (found === undefined) {
         await put(routePlace, one, () => leftRouteStatus(one));
       } else if (found.route.generation === one.generation) {
-        const taken = takenHosts(objectKey(one.metadata));
-        await put(routePlace, one, (now) => httpRouteStatus(found, one.status, taken, now));
+        const taken = takenHosts(found);
+        const known = right.get(uid);
+        const isKnown = known?.object === one && known.found === found;
+        if (taken.messages.length === 0 && isKnown) {
+          this.#right.set(uid, known);
+          continue;
+        }
+        await put(routePlace, one, (now) => {
+          const desired = httpRouteStatus(found, one.status, taken, now);
+          if (desired === undefined && taken.messages.length === 0) {
+            this.#right.set(uid, { object: one, found });
+          }
+          return desired;
+        });
       }
     }
     if (refusal !== undefined) throw refusal;

@@ -98,13 +98,13 @@ function hostsOf(
 }
 
 function allows(
-  { listener, gateway, kinds }: DecidedListener,
+  { listener, origin, kinds }: DecidedListener,
   namespace: string,
   labelsOf: LabelsOf,
 ): boolean {
   if (!kinds.includes("HTTPRoute")) return false;
   if (listener.from === "All") return true;
-  if (listener.from === "Same") return namespace === gateway.metadata.namespace;
+  if (listener.from === "Same") return namespace === origin.namespace;
   if (listener.from !== "Selector" || listener.selector === undefined) return false;
   const labels = labelsOf(namespace);
   return labels !== undefined && selects(listener.selector, labels);

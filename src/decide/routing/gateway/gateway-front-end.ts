@@ -2,9 +2,11 @@
 // says. The result depends only on what is asked for and the facts. What stays as it was is the same
 // object as before, so that the table of routes takes up only what changed.
 import { isDeepStrictEqual } from "node:util";
+import { atOnce, type Steps } from "../../../environment/steps.ts";
 import type { Gateway } from "../../../kube/kinds/gateway.ts";
 import type { GatewayClass } from "../../../kube/kinds/gateway-class.ts";
 import type { HttpRoute } from "../../../kube/kinds/http-route.ts";
+import type { StringMap } from "../../../kube/kinds/intern.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
 import type { ReferenceGrant } from "../../../kube/kinds/reference-grant.ts";
 import type { IngressClaims } from "../certificate-claims.ts";
@@ -12,7 +14,7 @@ import { anyHost } from "../host-name.ts";
 import type { IngressRoutes } from "../ingress/ingress-routes.ts";
 import { compareAge } from "../precedence.ts";
 import type { Route } from "../route.ts";
-import { type DecidedParent, decideParent, type LabelsOf } from "./attachment.ts";
+import { type DecidedParent, decideParent, type LabelsOf, type ListenersOf } from "./attachment.ts";
 import { tableNames } from "./gateway-hosts.ts";
 import { type HttpRouteRules, httpRouteRules, type ReachedHost } from "./http-route-rules.ts";
 import {
@@ -75,19 +77,51 @@ interface Known<T> {
   readonly value: T;
 }
 
+/** The last result for a route and everything it was made of but listeners and grants. */
+interface KnownRoute {
+  readonly route: HttpRoute;
+  /** To decide where it is attached, and what its rules are. */
+  readonly attachedBy: AskedFacts;
+  readonly ruledBy: AskedFacts;
+  readonly reached: readonly ReachedHost[];
+  /** Undefined where none of its parents is a Gateway of ours. */
+  readonly decided: DecidedHttpRoute | undefined;
+  /** That it is attached to. */
+  readonly listeners: readonly DecidedListener[];
+  /** For the table of routes. */
+  readonly asked: IngressRoutes | undefined;
+}
+
+/** Inputs that routes have in common. While they are the same, a route that is the same has the same result. */
+interface Shared {
+  readonly ports: ListenerFacts["ports"] | undefined;
+  readonly grants: readonly ReferenceGrant[];
+  readonly listeners: readonly DecidedListener[];
+}
+
 export class GatewayFrontEnd {
-  /** By object, the last result and what it was made of. */
-  #routes = new Map<HttpRoute, Known<HttpRouteRules>>();
-  #asked = new Map<string, Known<IngressRoutes>>();
+  /** In the order in which they were given, which stays where none goes. */
+  #routes: readonly KnownRoute[] = [];
+  #shared: Shared = nothingShared;
+  /** By `namespace/name` of a Gateway. */
+  #listeners = new Map<string, readonly DecidedListener[]>();
+  #ends = new Map<string, Known<IngressRoutes>>();
   #claims = new Map<string, Known<IngressClaims>>();
 
   decide(objects: GatewayObjects, facts: GatewayFacts): GatewayDecision {
+    return atOnce(this.deciding(objects, facts));
+  }
+
+  /** The same in steps. One that is not finished leaves what is known as it was. */
+  *deciding(objects: GatewayObjects, facts: GatewayFacts): Steps<GatewayDecision> {
     const classes = objects.classes.filter(
       ({ controllerName }) => controllerName === gatewayController,
     );
     if (classes.length === 0) {
-      this.#routes.clear();
-      this.#asked.clear();
+      this.#routes = [];
+      this.#shared = nothingShared;
+      this.#listeners.clear();
+      this.#ends.clear();
       this.#claims.clear();
       return noGateways;
     }
@@ -96,94 +130,92 @@ export class GatewayFrontEnd {
     const own = objects.gateways
       .filter(({ className }) => ofClasses.has(className))
       .sort((a, b) => compareAge(gatewayOrigin(a), gatewayOrigin(b)));
-    const decided = own.map((gateway) => ({
-      gateway,
-      listeners: decideListeners(gateway, { ...facts, grants }),
-    }));
-    const names = new ListenerNames(decided.flatMap(({ listeners }) => listeners));
+    const decided = this.#decideGateways(own, { ...facts, grants });
+    const listeners = decided.flatMap((one) => one.listeners);
     const ofGateway = new Map(
-      decided.map(({ gateway, listeners }) => [objectKey(gateway.metadata), listeners]),
+      decided.map((one) => [objectKey(one.gateway.metadata), one.listeners]),
     );
+    const terms: RouteTerms = {
+      names: new ListenerNames(listeners),
+      grants,
+      areGrantsSame: areSameObjects(this.#shared.grants, objects.grants),
+      listenersOf: (key) => ofGateway.get(key),
+      facts,
+    };
+    const isShared =
+      terms.areGrantsSame &&
+      this.#shared.ports === facts.ports &&
+      areSameObjects(this.#shared.listeners, listeners);
     const attached = new Map<DecidedListener, number>();
     const routes: DecidedHttpRoute[] = [];
-    const known = new Map<HttpRoute, Known<HttpRouteRules>>();
+    const asked: IngressRoutes[] = [];
+    const known: KnownRoute[] = [];
+    const earlier = new KnownRoutes(this.#routes);
     for (const route of objects.routes) {
-      const parents = route.parentRefs.flatMap(
-        (one) => decideParent(route, one, (key) => ofGateway.get(key), facts.labelsOf) ?? [],
-      );
-      if (parents.length === 0) continue;
-      for (const listener of listenersOf(parents)) {
-        attached.set(listener, (attached.get(listener) ?? 0) + 1);
-      }
-      const rules = this.#rulesOf(route, parents, names, { ...facts, grants }, known);
-      routes.push({ route, parents, rules });
+      const before = earlier.find(route, known.length);
+      const isSame =
+        isShared &&
+        before?.route === route &&
+        before.attachedBy.areAsIn(facts) &&
+        before.ruledBy.areAsIn(facts);
+      const now = isSame ? before : decideRoute(route, before, terms);
+      known.push(now);
+      if (now.decided !== undefined) routes.push(now.decided);
+      if (now.asked !== undefined) asked.push(now.asked);
+      for (const one of now.listeners) attached.set(one, (attached.get(one) ?? 0) + 1);
+      if (!isSame || known.length % samePerStep === 0) yield;
     }
     this.#routes = known;
+    this.#shared = { ports: facts.ports, grants: objects.grants, listeners };
     return {
       classes,
-      gateways: decided.map(({ gateway, listeners }) => ({
-        gateway,
-        listeners,
-        attached: new Map(listeners.map((one) => [one.listener.name, attached.get(one) ?? 0])),
+      gateways: decided.map((one) => ({
+        ...one,
+        attached: new Map(
+          one.listeners.map((each) => [each.listener.name, attached.get(each) ?? 0]),
+        ),
       })),
       routes,
-      asked: this.#askedFor(decided, routes),
+      asked: [...this.#endsOf(decided), ...asked],
       claims: this.#claimsOf(decided),
     };
   }
 
-  /** Made again where the object, where it can be reached, or what it refers to is another. */
-  #rulesOf(
-    route: HttpRoute,
-    parents: readonly DecidedParent[],
-    names: ListenerNames,
-    facts: BackendFacts & Pick<GatewayFacts, "ports">,
-    known: Map<HttpRoute, Known<HttpRouteRules>>,
-  ): HttpRouteRules {
-    const reached = reachedHosts(parents, names, facts.ports);
-    const services = route.rules.flatMap(({ backendRefs }) =>
-      backendRefs.map(({ namespace, name, group, kind }) => {
-        const target = { group, kind, namespace: namespace ?? route.metadata.namespace, name };
-        const from = { group: "gateway.networking.k8s.io", kind: "HTTPRoute" };
-        const isAllowed = facts.grants.allow(
-          { ...from, namespace: route.metadata.namespace },
-          target,
-        );
-        return isAllowed && facts.hasService(target.namespace, name);
-      }),
-    );
-    const inputs = { reached, services };
-    const before = this.#routes.get(route);
-    const isSame = before !== undefined && isDeepStrictEqual(before.inputs, inputs);
-    const now = isSame ? before : { inputs, value: httpRouteRules(route, reached, facts) };
-    known.set(route, now);
-    return now.value;
+  /** Listeners that say the same as before are the same objects, also where a status was written. */
+  #decideGateways(
+    gateways: readonly Gateway[],
+    facts: ListenerFacts,
+  ): readonly Pick<DecidedGateway, "gateway" | "listeners">[] {
+    const known = new Map<string, readonly DecidedListener[]>();
+    for (const gateway of gateways) {
+      const key = objectKey(gateway.metadata);
+      const now = decideListeners(gateway, facts);
+      const before = this.#listeners.get(key);
+      const isSame = isDeepStrictEqual(before?.map(withoutGateway), now.map(withoutGateway));
+      known.set(key, isSame && before !== undefined ? before : now);
+    }
+    this.#listeners = known;
+    return gateways.map((gateway) => ({
+      gateway,
+      listeners: known.get(objectKey(gateway.metadata)) ?? [],
+    }));
   }
 
-  #askedFor(
+  #endsOf(
     gateways: readonly Pick<DecidedGateway, "gateway" | "listeners">[],
-    routes: readonly DecidedHttpRoute[],
   ): readonly IngressRoutes[] {
-    const asked = new Map<string, Known<IngressRoutes>>();
-    const put = (key: string, inputs: unknown, list: () => readonly Route[]): void => {
-      const before = this.#asked.get(key);
-      const isSame = before !== undefined && isDeepStrictEqual(before.inputs, inputs);
-      const make = () => ({ routes: list(), aliases: [], problems: [], authHost: undefined });
-      asked.set(key, isSame ? before : { inputs, value: make() });
-    };
+    const known = new Map<string, Known<IngressRoutes>>();
     for (const { gateway, listeners } of gateways) {
       const ends = listeners.flatMap(endsOf);
-      if (ends.length > 0) put(`Gateway ${objectKey(gateway.metadata)}`, ends, () => ends);
+      const key = objectKey(gateway.metadata);
+      const before = this.#ends.get(key);
+      const isSame = before !== undefined && isDeepStrictEqual(before.inputs, ends);
+      if (ends.length > 0) {
+        known.set(key, isSame ? before : { inputs: ends, value: askedRoutes(ends) });
+      }
     }
-    for (const { route, rules } of routes) {
-      const key = `HTTPRoute ${objectKey(route.metadata)}`;
-      const before = this.#asked.get(key);
-      // The same list is known to be the same, and is not compared.
-      if (before?.inputs === rules.routes) asked.set(key, before);
-      else if (rules.routes.length > 0) put(key, rules.routes, () => rules.routes);
-    }
-    this.#asked = asked;
-    return [...asked.values()].map(({ value }) => value);
+    this.#ends = known;
+    return [...known.values()].map(({ value }) => value);
   }
 
   #claimsOf(
@@ -202,8 +234,114 @@ export class GatewayFrontEnd {
   }
 }
 
-function listenersOf(parents: readonly DecidedParent[]): ReadonlySet<DecidedListener> {
-  return new Set(parents.flatMap(({ attachments }) => attachments.map((one) => one.listener)));
+/** Routes that are as before: to look at one takes less than a microsecond. */
+const samePerStep = 64;
+
+const nothingShared: Shared = { ports: undefined, grants: [], listeners: [] };
+
+interface RouteTerms {
+  readonly names: ListenerNames;
+  readonly grants: ReferenceGrants;
+  readonly areGrantsSame: boolean;
+  readonly listenersOf: ListenersOf;
+  readonly facts: GatewayFacts;
+}
+
+/** A part that stays as it was is the same object as before. */
+function decideRoute(
+  route: HttpRoute,
+  before: KnownRoute | undefined,
+  { names, grants, areGrantsSame, listenersOf, facts }: RouteTerms,
+): KnownRoute {
+  const attachedBy = new AskedFacts();
+  const { labelsOf } = attachedBy.from(facts);
+  const parents = route.parentRefs.flatMap(
+    (one) => decideParent(route, one, listenersOf, labelsOf) ?? [],
+  );
+  const reached = reachedHosts(parents, names, facts.ports);
+  const attachments = parents.flatMap((one) => one.attachments);
+  const listeners = [...new Set(attachments.map(({ listener }) => listener))];
+  const attached = { route, attachedBy, reached, listeners };
+  const isRuledAsBefore =
+    areGrantsSame &&
+    before?.route === route &&
+    before.ruledBy.areAsIn(facts) &&
+    isDeepStrictEqual(before.reached, reached);
+  if (parents.length > 0 && isRuledAsBefore && before.decided !== undefined) {
+    const { ruledBy, asked } = before;
+    return { ...attached, ruledBy, asked, decided: { ...before.decided, parents } };
+  }
+  const ruledBy = new AskedFacts();
+  if (parents.length === 0) return { ...attached, ruledBy, decided: undefined, asked: undefined };
+  const { hasService } = ruledBy.from(facts);
+  const rules = httpRouteRules(route, reached, { grants, hasService });
+  const { routes } = rules;
+  const areSame = isDeepStrictEqual(before?.asked?.routes, routes);
+  const asked = areSame ? before?.asked : routes.length > 0 ? askedRoutes(routes) : undefined;
+  return { ...attached, ruledBy, decided: { route, parents, rules }, asked };
+}
+
+class KnownRoutes {
+  readonly #all: readonly KnownRoute[];
+  /** Made where a route is not at the place where it was. */
+  #byUid: ReadonlyMap<string, KnownRoute> | undefined;
+
+  constructor(all: readonly KnownRoute[]) {
+    this.#all = all;
+  }
+
+  find(route: HttpRoute, at: number): KnownRoute | undefined {
+    const there = this.#all[at];
+    const { uid } = route.metadata;
+    if (there?.route === route || there?.route.metadata.uid === uid) return there;
+    this.#byUid ??= new Map(this.#all.map((one) => [one.route.metadata.uid, one]));
+    return this.#byUid.get(uid);
+  }
+}
+
+/** Every fact that a result was made of. */
+class AskedFacts {
+  readonly #labels = new Map<string, StringMap | undefined>();
+  readonly #services: (readonly [namespace: string, name: string, isThere: boolean])[] = [];
+
+  /** These facts, each kept once it is asked for. */
+  from(facts: GatewayFacts): Pick<GatewayFacts, "labelsOf" | "hasService"> {
+    return {
+      labelsOf: (namespace) => {
+        const labels = facts.labelsOf(namespace);
+        this.#labels.set(namespace, labels);
+        return labels;
+      },
+      hasService: (namespace, name) => {
+        const isThere = facts.hasService(namespace, name);
+        this.#services.push([namespace, name, isThere]);
+        return isThere;
+      },
+    };
+  }
+
+  /** Whether all that was asked for is the same by these. */
+  areAsIn(now: GatewayFacts): boolean {
+    for (const [namespace, labels] of this.#labels) {
+      if (!isDeepStrictEqual(now.labelsOf(namespace), labels)) return false;
+    }
+    for (const [namespace, name, isThere] of this.#services) {
+      if (now.hasService(namespace, name) !== isThere) return false;
+    }
+    return true;
+  }
+}
+
+function withoutGateway(listener: DecidedListener): object {
+  return { ...listener, gateway: undefined };
+}
+
+function areSameObjects(some: readonly object[], others: readonly object[]): boolean {
+  return some.length === others.length && some.every((one, at) => one === others[at]);
+}
+
+function askedRoutes(routes: readonly Route[]): IngressRoutes {
+  return { routes, aliases: [], problems: [], authHost: undefined };
 }
 
 /** Each host once, with the ports of all listeners by which it is reached. */
