@@ -1,11 +1,14 @@
-// The table of routes gives every request to the backend that the specification gives it to, as found by
-// a slow reading of the specification: the most specific listener of the port, then the routes attached
-// to it by the specificity of their host, path, method, headers and query, then by age and name.
+// The table of routes gives every request to the backend that the specification gives it to, for routes
+// and listeners that often fit one request at once.
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { gateway, gatewayClass, httpRoute } from "../../../../tests/gateway/gateway-objects.ts";
-import type { HttpRoute, HttpRouteMatch } from "../../../kube/kinds/http-route.ts";
-import { type AskedRequest, compileHost, findRule } from "../../../outputs/nginx/route-match.ts";
+import { routedBackend } from "../../../../tests/gateway/routed-backend.ts";
+import {
+  type SpecifiedRequest,
+  specifiedBackend,
+} from "../../../../tests/gateway/specified-routing.ts";
+import type { Gateway } from "../../../kube/kinds/gateway.ts";
 import { Routing } from "../routing.ts";
 import { type GatewayFacts, GatewayFrontEnd } from "./gateway-front-end.ts";
 
@@ -19,11 +22,6 @@ const facts: GatewayFacts = {
   certificate: () => ({}),
   hasService: () => true,
 };
-
-interface Request extends AskedRequest {
-  readonly host: string;
-  readonly path: string;
-}
 
 interface Listener {
   readonly name: string;
@@ -82,7 +80,7 @@ const alikeRoute = fc.record({
   }),
 });
 
-const request: fc.Arbitrary<Request> = fc.record({
+const request: fc.Arbitrary<SpecifiedRequest> = fc.record({
   host: fc.constantFrom("a.x.example", "b.x.example", "c.a.x.example", "y.example", "other"),
   path: fc.constantFrom(...paths, "/p", "/pq", "/p/"),
   port: fc.constantFrom(...ports),
@@ -119,9 +117,14 @@ it("gives each request to the backend that the specification gives it to", () =>
             },
           ),
         );
-        const decide = decided(listeners, routes);
+        const edge = gatewayOf(listeners);
+        const objects = { classes: [gatewayClass()], gateways: [edge], routes, grants: [] };
+        const { asked: others } = new GatewayFrontEnd().decide(objects, facts);
+        const routing = new Routing({ className: "lockstep" });
+        const found = routedBackend(routing.decide({ ingresses: [], classes: [], others }));
+        const specified = { gateway: edge, routes, grants: [], labels: {}, hasService: () => true };
         for (const asked of requests) {
-          expect([asked, decide(asked)]).toEqual([asked, specified(listeners, routes, asked)]);
+          expect([asked, found(asked)]).toEqual([asked, specifiedBackend(specified, asked)]);
         }
       },
     ),
@@ -129,9 +132,8 @@ it("gives each request to the backend that the specification gives it to", () =>
   );
 });
 
-/** By the product: the front end, the table and the proxy's twin. */
-function decided(listeners: readonly Listener[], routes: readonly HttpRoute[]) {
-  const edge = gateway(
+function gatewayOf(listeners: readonly Listener[]): Gateway {
+  return gateway(
     { name: "edge" },
     listeners.map(({ hostname, ...one }) => ({
       ...one,
@@ -141,90 +143,4 @@ function decided(listeners: readonly Listener[], routes: readonly HttpRoute[]) {
       allowedRoutes: { namespaces: { from: "All" } },
     })),
   );
-  const objects = { classes: [gatewayClass()], gateways: [edge], routes, grants: [] };
-  const { asked: others } = new GatewayFrontEnd().decide(objects, facts);
-  const routing = new Routing({ className: "lockstep" });
-  const { hosts } = routing.decide({ ingresses: [], classes: [], others });
-  const compiled = new Map([...hosts].map(([name, rules]) => [name, compileHost(rules)]));
-  return (asked: Request): string | undefined => {
-    const rule = findRule((name) => compiled.get(name), asked.host, asked.path, asked)?.rule;
-    return rule === undefined || rule.policy?.refuse !== undefined ? undefined : rule.service;
-  };
-}
-
-/** By the specification; undefined for a request that no route takes. */
-function specified(
-  listeners: readonly Listener[],
-  routes: readonly HttpRoute[],
-  asked: Request,
-): string | undefined {
-  const [chosen] = listeners
-    .filter(({ port, hostname }) => port === asked.port && isUnder(asked.host, hostname))
-    .sort((a, b) => specificity(b.hostname) - specificity(a.hostname));
-  if (chosen === undefined) return undefined;
-  const candidates = routes.flatMap((one) => {
-    const { sectionName } = one.parentRefs[0] ?? {};
-    if (sectionName !== undefined && sectionName !== chosen.name) return [];
-    const hostnames = one.hostnames.length === 0 ? [""] : one.hostnames;
-    const fitting = hostnames
-      .filter((name) => isUnder(asked.host, name))
-      .map((name) => Math.max(specificity(name), specificity(chosen.hostname)));
-    if (fitting.length === 0) return [];
-    const host = Math.max(...fitting);
-    return one.rules.flatMap((rule, index) =>
-      rule.matches
-        .filter((each) => isMatch(each, asked))
-        .map((each, at) => ({ one, rule, host, each, order: index * 100 + at })),
-    );
-  });
-  const [best] = candidates.sort(
-    (a, b) =>
-      b.host - a.host ||
-      Number(b.each.pathType === "Exact") - Number(a.each.pathType === "Exact") ||
-      b.each.path.length - a.each.path.length ||
-      Number(b.each.method !== undefined) - Number(a.each.method !== undefined) ||
-      b.each.headers.length - a.each.headers.length ||
-      b.each.queryParams.length - a.each.queryParams.length ||
-      createdAt(a.one) - createdAt(b.one) ||
-      compare(nameOf(a.one), nameOf(b.one)) ||
-      a.order - b.order,
-  );
-  const [backend] = best?.rule.backendRefs ?? [];
-  return best && backend && `${best.one.metadata.namespace}/${backend.name}:${backend.port}`;
-}
-
-function isUnder(host: string, name: string): boolean {
-  return name === "" || name === host || (name.startsWith("*.") && host.endsWith(name.slice(1)));
-}
-
-/** Any host, then wildcards, then names, each by its length. */
-function specificity(name: string): number {
-  if (name === "") return 0;
-  return name.startsWith("*.") ? name.length : 1_000 + name.length;
-}
-
-function isMatch(
-  { pathType, path, method, headers, queryParams }: HttpRouteMatch,
-  asked: Request,
-): boolean {
-  const elements = (text: string) => text.split("/").filter((one) => one !== "");
-  const isPrefix = elements(path).every((one, at) => elements(asked.path)[at] === one);
-  return (
-    (pathType === "Exact" ? path === asked.path : isPrefix) &&
-    (method === undefined || method === asked.method) &&
-    headers.every(({ name, value }) => asked.headers[name] === value) &&
-    queryParams.every(({ name, value }) => asked.query[name] === value)
-  );
-}
-
-function createdAt({ metadata }: HttpRoute): number {
-  return metadata.creationTimestamp ?? 0;
-}
-
-function nameOf({ metadata: { namespace, name } }: HttpRoute): string {
-  return `${namespace}/${name}`;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,0 +1,260 @@
+// Gateways, routes, grants, labels and services that change: after each change the table of routes gives
+// every request to the backend that the specification gives it to, and the decision that keeps what it
+// knew is the one that is made from nothing.
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import {
+  type GatewayFacts,
+  GatewayFrontEnd,
+  type GatewayObjects,
+} from "../../src/decide/routing/gateway/gateway-front-end.ts";
+import { Routing } from "../../src/decide/routing/routing.ts";
+import type { Gateway } from "../../src/kube/kinds/gateway.ts";
+import type { HttpRoute } from "../../src/kube/kinds/http-route.ts";
+import type { ReferenceGrant } from "../../src/kube/kinds/reference-grant.ts";
+import { gateway, gatewayClass, httpRoute, referenceGrant } from "./gateway-objects.ts";
+import { routedBackend } from "./routed-backend.ts";
+import { type SpecifiedRequest, specifiedBackend } from "./specified-routing.ts";
+
+/** Run by hand with more: LOCKSTEP_RUNS=20000 LOCKSTEP_SEED=7. */
+const runs = Number(process.env["LOCKSTEP_RUNS"] ?? 60);
+
+const own = "infra";
+const namespaces = [own, "apps", "shop"];
+const hostnames = ["a.x.example", "b.x.example", "*.x.example", "*.example"];
+const paths = ["/", "/p", "/p/q"];
+const ports = [80, 443];
+const services = namespaces.flatMap((namespace) =>
+  ["one", "two"].map((one) => `${namespace}/${one}`),
+);
+const teams = [{ team: "red" }, { team: "blue" }];
+
+const allowed = fc.oneof(
+  fc.constantFrom({ from: "All" }, { from: "Same" }),
+  fc.constantFrom(...teams).map((matchLabels) => ({ from: "Selector", selector: { matchLabels } })),
+);
+
+const listeners = fc.uniqueArray(
+  fc.record({
+    hostname: fc.constantFrom("", ...hostnames),
+    port: fc.constantFrom(...ports),
+    namespaces: allowed,
+  }),
+  { minLength: 1, maxLength: 4, selector: ({ hostname, port }) => `${hostname} ${port}` },
+);
+
+const edge = listeners.map((some) =>
+  gateway(
+    { name: "edge", namespace: own },
+    some.map(({ hostname, port, namespaces: allowing }, at) => ({
+      name: `l${at}`,
+      port,
+      protocol: port === 443 ? "HTTPS" : "HTTP",
+      ...(hostname !== "" && { hostname }),
+      ...(port === 443 && { tls: { certificateRefs: [{ name: "cert" }] } }),
+      allowedRoutes: { namespaces: allowing },
+    })),
+  ),
+);
+
+const rule = fc.record({
+  matches: fc.array(
+    fc.record(
+      {
+        path: fc.record({
+          type: fc.constantFrom("Exact", "PathPrefix"),
+          value: fc.constantFrom(...paths),
+        }),
+        method: fc.constantFrom("GET", "POST"),
+      },
+      { requiredKeys: ["path"] },
+    ),
+    { minLength: 1, maxLength: 2 },
+  ),
+  backendRefs: fc
+    .record({
+      name: fc.constantFrom("one", "two"),
+      namespace: fc.constantFrom(undefined, ...namespaces),
+    })
+    .map((one) => [{ ...one, port: 80 }]),
+});
+
+const routeNames = ["r0", "r1", "r2", "r3"];
+
+const route = fc
+  .record({
+    name: fc.constantFrom(...routeNames),
+    createdAt: fc.integer({ min: 1, max: 3 }),
+    namespace: fc.constantFrom(...namespaces),
+    parent: fc.record({
+      name: fc.constantFrom("edge", "edge", "edge", "another"),
+      sectionName: fc.constantFrom(undefined, undefined, "l0", "l1"),
+      port: fc.constantFrom(undefined, undefined, ...ports),
+    }),
+    hostnames: fc.subarray(hostnames, { maxLength: 2 }),
+    rules: fc.array(rule, { minLength: 1, maxLength: 2 }),
+  })
+  .map(({ parent, hostnames: names, rules, ...named }) =>
+    httpRoute(named, { parentRefs: [{ ...parent, namespace: own }], hostnames: names, rules }),
+  );
+
+const grant = fc
+  .record({
+    namespace: fc.constantFrom(...namespaces),
+    from: fc.record({
+      group: fc.constantFrom("gateway.networking.k8s.io", "gateway.networking.k8s.io", ""),
+      kind: fc.constantFrom("HTTPRoute", "HTTPRoute", "Gateway"),
+      namespace: fc.constantFrom(...namespaces),
+    }),
+    to: fc.record({
+      group: fc.constant(""),
+      kind: fc.constantFrom("Service", "Service", "Secret"),
+      name: fc.constantFrom(undefined, "one"),
+    }),
+  })
+  .map(({ namespace, from, to }) =>
+    referenceGrant({ namespace, name: "grant" }, { from: [from], to: [to] }),
+  );
+
+type Labels = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+interface World {
+  readonly gateway: Gateway;
+  readonly routes: readonly HttpRoute[];
+  /** One in a namespace. */
+  readonly grants: readonly ReferenceGrant[];
+  readonly labels: Labels;
+  readonly absent: ReadonlySet<string>;
+}
+
+type Step = (world: World) => World;
+
+/** Puts it in the place of the one that it replaces, as a store does. */
+function withOne<T extends { readonly metadata: { readonly uid: string } }>(
+  all: readonly T[],
+  one: T,
+): readonly T[] {
+  const at = all.findIndex(({ metadata }) => metadata.uid === one.metadata.uid);
+  return at === -1 ? [...all, one] : all.with(at, one);
+}
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: route.map(
+      (one): Step =>
+        (world) => ({ ...world, routes: withOne(world.routes, one) }),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.nat({ max: 5 }).map(
+      (gone): Step =>
+        (world) => ({ ...world, routes: world.routes.filter((_, at) => at !== gone) }),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: edge.map(
+      (one): Step =>
+        (world) => ({ ...world, gateway: one }),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: grant.map(
+      (one): Step =>
+        (world) => ({ ...world, grants: withOne(world.grants, one) }),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.nat({ max: 2 }).map(
+      (gone): Step =>
+        (world) => ({ ...world, grants: world.grants.filter((_, at) => at !== gone) }),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(fc.constantFrom(...namespaces), fc.constantFrom({}, ...teams)).map(
+      ([namespace, own]): Step =>
+        (world) => ({
+          ...world,
+          labels: { ...world.labels, [namespace]: own },
+        }),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(...services).map(
+      (service): Step =>
+        (world) => {
+          const absent = new Set(world.absent);
+          if (!absent.delete(service)) absent.add(service);
+          return { ...world, absent };
+        },
+    ),
+  },
+);
+
+const request: fc.Arbitrary<SpecifiedRequest> = fc.record({
+  host: fc.constantFrom("a.x.example", "b.x.example", "c.a.x.example", "y.example", "other"),
+  path: fc.constantFrom(...paths, "/pq"),
+  port: fc.constantFrom(...ports),
+  method: fc.constantFrom("GET", "POST"),
+  headers: fc.constant({}),
+  query: fc.constant({}),
+});
+
+it("gives each request to the backend of the specification after every change", () => {
+  fc.assert(
+    fc.property(
+      edge,
+      fc.array(route, { minLength: 1, maxLength: 4 }),
+      fc.array(step, { maxLength: 8 }),
+      fc.array(request, { minLength: 4, maxLength: 12 }),
+      (first, routes, steps, requests) => {
+        const frontEnd = new GatewayFrontEnd();
+        const routing = new Routing({ className: "lockstep" });
+        let world: World = {
+          gateway: first,
+          routes: routes.reduce(withOne<HttpRoute>, []),
+          grants: [],
+          labels: {},
+          absent: new Set(),
+        };
+        for (const change of [(same: World) => same, ...steps]) {
+          world = change(world);
+          const { gateway: edgeNow, routes: now, grants, labels, absent } = world;
+          const objects: GatewayObjects = {
+            classes: [gatewayClass()],
+            gateways: [edgeNow],
+            routes: now,
+            grants,
+          };
+          const hasService = (service: string) => !absent.has(service);
+          const facts: GatewayFacts = {
+            ports: proxyPorts,
+            labelsOf: (namespace) => labels[namespace] ?? {},
+            certificate: () => ({}),
+            hasService: (namespace, name) => hasService(`${namespace}/${name}`),
+          };
+          const decision = frontEnd.decide(objects, facts);
+          expect(decision).toEqual(new GatewayFrontEnd().decide(objects, facts));
+          const { asked: others } = decision;
+          const found = routedBackend(routing.decide({ ingresses: [], classes: [], others }));
+          for (const asked of requests) {
+            const specified = specifiedBackend({ ...world, hasService }, asked);
+            expect([asked, found(asked)]).toEqual([asked, specified]);
+          }
+        }
+      },
+    ),
+    { numRuns: runs },
+  );
+});
+
+const proxyPorts: GatewayFacts["ports"] = {
+  http: new Map([[80, 80]]),
+  https: new Map([[443, 443]]),
+};

@@ -1,0 +1,150 @@
+// A slow reading of the specification of the Gateway API: which backend a request is for. The most
+// specific listener of the port takes it, then of the routes attached to that listener the most specific
+// by host, path, method, headers and query, then the oldest and the first by name.
+import type { Gateway, GatewayListener } from "../../src/kube/kinds/gateway.ts";
+import type { HttpRoute, HttpRouteMatch } from "../../src/kube/kinds/http-route.ts";
+import type { ReferenceGrant } from "../../src/kube/kinds/reference-grant.ts";
+
+export interface SpecifiedObjects {
+  readonly gateway: Gateway;
+  /** With one parent and rules with matches and one backend each. */
+  readonly routes: readonly HttpRoute[];
+  readonly grants: readonly ReferenceGrant[];
+  /** By namespace. */
+  readonly labels: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** `namespace/name`. */
+  readonly hasService: (service: string) => boolean;
+}
+
+export interface SpecifiedRequest {
+  readonly host: string;
+  readonly path: string;
+  readonly port: number;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** `namespace/name:port` of the service, or the status of the answer. */
+export function specifiedBackend(
+  objects: SpecifiedObjects,
+  asked: SpecifiedRequest,
+): string | 404 | 500 {
+  const { gateway, routes } = objects;
+  const [chosen] = gateway.listeners
+    .filter(({ port, hostname }) => port === asked.port && isUnder(asked.host, hostname))
+    .sort((a, b) => specificity(b.hostname) - specificity(a.hostname));
+  if (chosen === undefined) return 404;
+  const candidates = routes.flatMap((one) => {
+    if (!isAttached(objects, one, chosen)) return [];
+    const hostnames = one.hostnames.length === 0 ? [""] : one.hostnames;
+    const fitting = hostnames
+      .filter((name) => isUnder(asked.host, name))
+      .map((name) => Math.max(specificity(name), specificity(chosen.hostname)));
+    if (fitting.length === 0) return [];
+    const host = Math.max(...fitting);
+    return one.rules.flatMap((rule, index) =>
+      rule.matches
+        .filter((each) => isMatch(each, asked))
+        .map((each, at) => ({ one, rule, host, each, order: index * 100 + at })),
+    );
+  });
+  const [best] = candidates.sort(
+    (a, b) =>
+      b.host - a.host ||
+      Number(b.each.pathType === "Exact") - Number(a.each.pathType === "Exact") ||
+      b.each.path.length - a.each.path.length ||
+      Number(b.each.method !== undefined) - Number(a.each.method !== undefined) ||
+      b.each.headers.length - a.each.headers.length ||
+      b.each.queryParams.length - a.each.queryParams.length ||
+      createdAt(a.one) - createdAt(b.one) ||
+      compare(nameOf(a.one), nameOf(b.one)) ||
+      a.order - b.order,
+  );
+  if (best === undefined) return 404;
+  const [backend] = best.rule.backendRefs;
+  if (backend === undefined) return 500;
+  const own = best.one.metadata.namespace;
+  const namespace = backend.namespace ?? own;
+  const service = `${namespace}/${backend.name}`;
+  const isAllowed = namespace === own || isGranted(objects.grants, own, namespace, backend.name);
+  return isAllowed && objects.hasService(service) ? `${service}:${backend.port}` : 500;
+}
+
+function isAttached(
+  { gateway, labels }: SpecifiedObjects,
+  route: HttpRoute,
+  listener: GatewayListener,
+): boolean {
+  const [parent] = route.parentRefs;
+  const own = route.metadata.namespace;
+  if (parent === undefined || parent.name !== gateway.metadata.name) return false;
+  if ((parent.namespace ?? own) !== gateway.metadata.namespace) return false;
+  if (parent.sectionName !== undefined && parent.sectionName !== listener.name) return false;
+  if (parent.port !== undefined && parent.port !== listener.port) return false;
+  if (listener.from === "All") return true;
+  if (listener.from === "Same") return own === gateway.metadata.namespace;
+  const wanted = Object.entries(listener.selector?.matchLabels ?? {});
+  return wanted.every(([key, value]) => labels[own]?.[key] === value);
+}
+
+function isGranted(
+  grants: readonly ReferenceGrant[],
+  from: string,
+  namespace: string,
+  name: string,
+): boolean {
+  return grants
+    .filter(({ metadata }) => metadata.namespace === namespace)
+    .some(
+      (grant) =>
+        grant.from.some(
+          (one) =>
+            one.group === "gateway.networking.k8s.io" &&
+            one.kind === "HTTPRoute" &&
+            one.namespace === from,
+        ) &&
+        grant.to.some(
+          (one) =>
+            one.group === "" &&
+            one.kind === "Service" &&
+            (one.name === undefined || one.name === name),
+        ),
+    );
+}
+
+function isUnder(host: string, name: string): boolean {
+  return name === "" || name === host || (name.startsWith("*.") && host.endsWith(name.slice(1)));
+}
+
+/** Any host, then wildcards, then names, each by its length. */
+function specificity(name: string): number {
+  if (name === "") return 0;
+  return name.startsWith("*.") ? name.length : 1_000 + name.length;
+}
+
+function isMatch(
+  { pathType, path, method, headers, queryParams }: HttpRouteMatch,
+  asked: SpecifiedRequest,
+): boolean {
+  const elements = (text: string) => text.split("/").filter((one) => one !== "");
+  const isPrefix = elements(path).every((one, at) => elements(asked.path)[at] === one);
+  return (
+    (pathType === "Exact" ? path === asked.path : isPrefix) &&
+    (method === undefined || method === asked.method) &&
+    headers.every(({ name, value }) => asked.headers[name] === value) &&
+    queryParams.every(({ name, value }) => asked.query[name] === value)
+  );
+}
+
+function createdAt({ metadata }: HttpRoute): number {
+  return metadata.creationTimestamp ?? 0;
+}
+
+function nameOf({ metadata: { namespace, name } }: HttpRoute): string {
+  return `${namespace}/${name}`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
