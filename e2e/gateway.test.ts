@@ -17,6 +17,7 @@ const echo = (
   namespace: string,
   name: string,
   annotations: object = {},
+  replicas = 1,
 ): readonly (readonly [string, object])[] => {
   const labels = { app: name };
   const container = {
@@ -29,7 +30,7 @@ const echo = (
   return [
     [
       `/apis/apps/v1/namespaces/${namespace}/deployments`,
-      { metadata: { name }, spec: { replicas: 1, selector: { matchLabels: labels }, template } },
+      { metadata: { name }, spec: { replicas, selector: { matchLabels: labels }, template } },
     ],
     [
       `/api/v1/namespaces/${namespace}/services`,
@@ -157,7 +158,8 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
       ...echo("default", "one"),
       ...echo("default", "two"),
       ...echo("apart", "far"),
-      ...echo("default", "slow", { "lab.lockstep.dev/response-time": "30s" }),
+      // Two, so that there is one to try after the first.
+      ...echo("default", "slow", { "lab.lockstep.dev/response-time": "30s" }, 2),
     ]) {
       await create(where, body);
     }
@@ -234,9 +236,10 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
   });
 
   it("waits for an answer as long as the rule says", async () => {
-    // Until its pod is ready there is no endpoint that could be waited for.
-    await world.until("the slow one is asked", async () => {
-      return (await ask("a.web.example", "/slow")).status !== 503;
+    // The second endpoint could be tried, if there were time left.
+    await world.until("both slow ones can be asked", async () => {
+      const active = await ingress.activeAddresses("default/slow:8080");
+      return active.size === 2 && (await ask("a.web.example", "/slow")).status !== 503;
     });
     expect((await ask("a.web.example", "/slow")).status).toBe(504);
   });

@@ -15,6 +15,7 @@ const routeProgram = `
       local asked = request[4]
       local ask = asked and {
         port = function() return asked.port end,
+        address = function() return asked.address end,
         method = function() return asked.method end,
         header = function(field) return asked.headers[field.name:lower()] end,
         parameter = function(field) return asked.query[field.name] end,

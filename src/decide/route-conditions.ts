@@ -4,6 +4,8 @@
 export interface RouteConditions {
   /** The request came in by one of these; any when absent. */
   readonly ports?: readonly number[];
+  /** The address of the proxy that it came to is one of these; any when absent. */
+  readonly addresses?: readonly string[];
   readonly method?: string;
   /** All of them. */
   readonly headers?: readonly FieldCondition[];

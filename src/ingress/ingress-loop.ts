@@ -44,6 +44,8 @@ export interface IngressLoopOptions
   readonly className: string;
   /** The ports of the proxy; without them Gateways are not served. */
   readonly ports?: ProxyPorts;
+  /** Of the proxy, one for each Gateway; all Gateways share all addresses when absent. */
+  readonly gatewayAddresses?: readonly string[];
   /** The secret whose certificate is shown for every name that has none of its own. */
   readonly defaultCertificate?: SecretReference | undefined;
   /** Options of the routes: a default backend, shared hosts. */
@@ -205,7 +207,12 @@ export class IngressLoop {
       asked,
       ...(this.gateways !== undefined &&
         options.ports !== undefined && {
-          gateways: { source: this.gateways, ports: options.ports, namespaces: asked },
+          gateways: {
+            source: this.gateways,
+            ports: options.ports,
+            addresses: options.gatewayAddresses,
+            namespaces: asked,
+          },
         }),
       secrets,
       passwords,

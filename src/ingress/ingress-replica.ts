@@ -60,6 +60,8 @@ export interface IngressReplicaOptions extends NginxSettings {
   readonly access: ClusterAccess;
   readonly className: string;
   readonly routing?: DecisionsOptions["routing"];
+  /** See `IngressLoopOptions`. */
+  readonly gatewayAddresses?: readonly string[];
   /** The secret whose certificate is shown for every name that has none of its own. */
   readonly defaultCertificate?: SecretReference | undefined;
   /** At first; `setPolicy` changes it. */

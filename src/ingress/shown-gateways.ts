@@ -24,6 +24,7 @@ import type { SecretSource } from "../sources/secret-source.ts";
 export interface GatewayOptions {
   readonly source: Pick<GatewaySource, "classes" | "gateways" | "routes" | "grants">;
   readonly ports: ProxyPorts;
+  readonly addresses?: readonly string[] | undefined;
   readonly namespaces: Pick<IngressSource, "labelsOf">;
 }
 
@@ -62,7 +63,7 @@ export class ShownGateways {
   *deciding(): Steps<GatewayDecision> {
     const { gateways, secrets, clock } = this.#options;
     if (gateways === undefined) return noGateways;
-    const { source, ports, namespaces } = gateways;
+    const { source, ports, addresses, namespaces } = gateways;
     const services = new Map<string, boolean>();
     this.#asked = services;
     const now = clock.wallMs();
@@ -70,6 +71,7 @@ export class ShownGateways {
     const objects = { classes, gateways: source.gateways, routes, grants };
     this.#decision = yield* this.#frontEnd.deciding(objects, {
       ports,
+      addresses,
       labelsOf: (namespace) => namespaces.labelsOf(namespace),
       certificate: (reference) => {
         const known = secrets?.get(reference) ?? { kind: "unread" };

@@ -1,13 +1,14 @@
 // The objects of the Gateway API in the access cluster. Their definitions may be missing or be
 // installed later: the API server is asked which it has, and nothing is watched, nor is any permission
-// needed, while it has none. A change of a status, which the leader itself writes, changes no route.
+// needed, while it has none. Of a status, which the leader itself writes, only the addresses of a
+// Gateway matter to routes.
 import { isDeepStrictEqual } from "node:util";
 import type { Registry } from "prom-client";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import { type KubeClient, parseJson, StatusError } from "../kube/client/client.ts";
 import { isRecord, listAt } from "../kube/kinds/fields.ts";
-import { type Gateway, gatewayKind } from "../kube/kinds/gateway.ts";
+import { addressesInStatus, type Gateway, gatewayKind } from "../kube/kinds/gateway.ts";
 import {
   type GatewayClass,
   type GatewayVersion,
@@ -225,7 +226,7 @@ function inputOf({ metadata: { namespace } }: Projected): InputChange | undefine
   return namespace === "" ? undefined : { namespace, size: 1 };
 }
 
-/** Whether anything but its status and its version changed. */
+/** Whether anything but its version and its status, of which the addresses are read, changed. */
 function hasNewInputs(change: Change<Projected>): boolean {
   if (change.type !== "updated") return true;
   return !isDeepStrictEqual(inputsOf(change.previous), inputsOf(change.object));
@@ -233,5 +234,6 @@ function hasNewInputs(change: Change<Projected>): boolean {
 
 function inputsOf(object: Projected): object {
   const { resourceVersion: _, ...metadata } = object.metadata;
-  return { ...object, metadata, status: undefined };
+  const addresses = "status" in object ? addressesInStatus(object) : undefined;
+  return { ...object, metadata, status: addresses };
 }

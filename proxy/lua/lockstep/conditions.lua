@@ -1,5 +1,5 @@
--- The conditions of a rule on a request besides its host and path: the port it came in by, its method,
--- headers and parameters of its query. Pure: `ask` reads the request. The twin is in
+-- The conditions of a rule on a request besides its host and path: the port and the address it came
+-- in by, its method, headers and parameters of its query. Pure: `ask` reads the request. The twin is in
 -- src/outputs/nginx/route-match.ts.
 local pattern = require("lockstep.pattern")
 
@@ -12,16 +12,23 @@ local function prepare_fields(fields)
     end
 end
 
+local function set_of(list)
+    if list == nil then
+        return nil
+    end
+    local set = {}
+    for _, item in ipairs(list) do
+        set[item] = true
+    end
+    return set
+end
+
 -- Once, before it is asked for.
 function _M.prepare(when)
     prepare_fields(when.headers)
     prepare_fields(when.query)
-    if when.ports ~= nil then
-        when.port_set = {}
-        for _, port in ipairs(when.ports) do
-            when.port_set[port] = true
-        end
-    end
+    when.port_set = set_of(when.ports)
+    when.address_set = set_of(when.addresses)
 end
 
 -- A comparison that takes too long says so by its second result, and never "no".
@@ -54,6 +61,9 @@ function _M.hold(when, ask)
     if when.port_set ~= nil and not when.port_set[ask.port()] then
         return false
     end
+    if when.address_set ~= nil and not when.address_set[ask.address()] then
+        return false
+    end
     if when.method ~= nil and when.method ~= ask.method() then
         return false
     end
@@ -80,6 +90,10 @@ _M.of_request = {
     port = function()
         answers.port = answers.port or tonumber(ngx.var.server_port)
         return answers.port
+    end,
+    address = function()
+        answers.address = answers.address or ngx.var.server_addr
+        return answers.address
     end,
     method = function()
         answers.method = answers.method or ngx.req.get_method()

@@ -21,6 +21,7 @@ local function new()
         tried = false, -- keys of endpoints (see peer_list.lua)
         is_measured = false,
         is_under_way = false,
+        is_late = false, -- no time was left for another try
         waits_for = false, -- the endpoint of a request that cannot be repeated
         session = false,
         hash_key = false,
@@ -47,7 +48,7 @@ function _M.give_back(context)
     end
     context.service, context.peers, context.policy = false, false, false
     context.tries, context.tried = 0, false
-    context.is_measured, context.is_under_way = false, false
+    context.is_measured, context.is_under_way, context.is_late = false, false, false
     context.session, context.hash_key, context.tls_block = false, false, false
     free_count = free_count + 1
     free[free_count] = context

@@ -240,6 +240,7 @@ function _M.balance(context)
     end
     if policy ~= nil and policy.deadlineMs ~= nil then
         if not keep_deadline(context, policy) then
+            context.is_late = true
             return ngx.exit(504)
         end
     elseif context.tries > 0 then

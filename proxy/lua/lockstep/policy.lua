@@ -203,7 +203,8 @@ local function class_of_http(policy)
     if policy.largeHeaders or policy.forwardedPrefix then
         return "http_special"
     end
-    return (policy.cors or policy.responseHeaders) and "http_any" or "http"
+    local changes_answer = policy.cors or policy.responseHeaders or policy.deadlineMs
+    return changes_answer and "http_any" or "http"
 end
 
 local function cors_of(policy)

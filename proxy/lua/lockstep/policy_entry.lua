@@ -100,6 +100,12 @@ local function network(value)
     return value
 end
 
+local function ip_address(value)
+    check(type(value) == "string" and #value <= MOST_TEXT, "an address must be a string")
+    check(value:find("^[%x:.]+$"), "an address must be an IP address")
+    return value
+end
+
 local function header_pattern(value)
     check(type(value) == "string" and #value <= MOST_TEXT, "a pattern must be a string")
     check(pattern.compile(value) ~= nil, "a pattern must be a regular expression")
@@ -230,6 +236,7 @@ local condition = object({ name = token, value = any, pattern = header_pattern }
 -- The conditions of a rule on requests, besides host and path.
 _M.when = object({
     ports = list(whole(1, 65535), MOST_ITEMS),
+    addresses = list(ip_address, MOST_ITEMS),
     method = token,
     headers = list(condition, MOST_ITEMS),
     query = list(condition, MOST_ITEMS),

@@ -53,9 +53,14 @@ end
 
 -- Before the headers of an endpoint's answer are sent, where a route may change them.
 function _M.filter_headers()
-    local policy = ngx.ctx.policy
+    local context = ngx.ctx
+    local policy = context.policy
     if not policy then
         return
+    end
+    -- After a try the balancer can give up with 500 alone, whatever it exits with.
+    if context.is_late then
+        ngx.status = 504
     end
     cors.filter(policy)
     if policy.responseHeaders ~= nil then

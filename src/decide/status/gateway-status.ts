@@ -17,11 +17,19 @@ import { shown } from "../routing/shown-text.ts";
 /** The names that the specification gives to what is supported and tested; see docs/gateway.md. */
 export const supportedFeatures: readonly string[] = [
   "Gateway",
+  "GatewayHTTPListenerIsolation",
   "HTTPRoute",
+  "HTTPRoute303RedirectStatusCode",
+  "HTTPRoute307RedirectStatusCode",
+  "HTTPRoute308RedirectStatusCode",
+  "HTTPRouteBackendTimeout",
+  "HTTPRouteDestinationPortMatching",
   "HTTPRouteHostRewrite",
   "HTTPRouteMethodMatching",
+  "HTTPRouteNamedRouteRule",
   "HTTPRoutePathRedirect",
   "HTTPRoutePathRewrite",
+  "HTTPRoutePortRedirect",
   "HTTPRouteQueryParamMatching",
   "HTTPRouteRequestTimeout",
   "HTTPRouteResponseHeaderModification",
@@ -55,7 +63,7 @@ export function gatewayClassStatus(
 }
 
 export function gatewayStatus(
-  { gateway, listeners, attached }: DecidedGateway,
+  { gateway, address, lacksAddress, listeners, attached }: DecidedGateway,
   status: unknown,
   addresses: readonly LoadBalancerAddress[],
   now: WallMs,
@@ -67,9 +75,14 @@ export function gatewayStatus(
   const isServed = listeners.some(({ conditions }) =>
     conditions.some(({ type, isTrue }) => type === "Programmed" && isTrue),
   );
-  const own = addresses.map(({ ip, hostname }) =>
+  const shared = addresses.map(({ ip, hostname }) =>
     ip === "" ? { type: "Hostname", value: hostname } : { type: "IPAddress", value: ip },
   );
+  const own = lacksAddress
+    ? []
+    : address === undefined
+      ? shared
+      : [{ type: "IPAddress", value: address }];
   const asked = gateway.addresses.filter(({ value }) => value !== "");
   const isOwn = (one: object) => own.some((other) => isDeepStrictEqual(one, other));
   const foreign = asked.find((one) => !isOwn(one));
@@ -77,16 +90,7 @@ export function gatewayStatus(
     accepted.length === listeners.length
       ? condition("Accepted", true, "Accepted")
       : condition("Accepted", accepted.length > 0, "ListenersNotValid", "see the listeners"),
-    foreign === undefined
-      ? isServed
-        ? condition("Programmed", true, "Programmed")
-        : condition("Programmed", false, "Invalid", "no listener is served")
-      : condition(
-          "Programmed",
-          false,
-          "AddressNotUsable",
-          `address ${shown(foreign.value)} is not one of the proxy's`,
-        ),
+    programmed({ foreign: foreign?.value, lacksAddress, isServed }),
   ];
   const desired = {
     ...before,
@@ -100,6 +104,26 @@ export function gatewayStatus(
     })),
   };
   return isDeepStrictEqual(before, desired) ? undefined : desired;
+}
+
+function programmed(found: {
+  readonly foreign: string | undefined;
+  readonly lacksAddress: boolean;
+  readonly isServed: boolean;
+}): GatewayCondition {
+  const { foreign, lacksAddress, isServed } = found;
+  if (foreign !== undefined) {
+    const what = lacksAddress ? "not a free one" : "not one";
+    const message = `address ${shown(foreign)} is ${what} of the proxy's`;
+    return condition("Programmed", false, "AddressNotUsable", message);
+  }
+  if (lacksAddress) {
+    const message = "all addresses of --gateway-address are in use";
+    return condition("Programmed", false, "AddressNotAssigned", message);
+  }
+  return isServed
+    ? condition("Programmed", true, "Programmed")
+    : condition("Programmed", false, "Invalid", "no listener is served");
 }
 
 export interface HostProblems {

@@ -1,6 +1,7 @@
 // A Gateway of the Gateway API: listeners with their ports, host names and certificates, and which
 // routes may be attached to them. Here it only has to be readable; decide/routing/gateway/ judges it.
 import {
+  isRecord,
   listAt,
   optionalInteger,
   optionalRecordAt,
@@ -100,6 +101,14 @@ export function gatewayKind(version: GatewayVersion): Kind<Gateway> {
     },
   };
   return kind;
+}
+
+/** As its status has them. */
+export function addressesInStatus({ status }: Pick<Gateway, "status">): readonly string[] {
+  if (!isRecord(status)) return [];
+  return listAt(status, "addresses")
+    .filter(isRecord)
+    .map(({ value }) => String(value));
 }
 
 function addressOf(entry: unknown): GatewayAddress {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { inKubeletWorld } from "../../../tests/kubelet/kubelet-world.ts";
-import { echoOf, echoServerOf } from "./echo-server.ts";
+import { askedHeaders, echoDelayMs, echoOf, echoServerOf } from "./echo-server.ts";
 import { kubeletPodKind } from "./kubelet-pod.ts";
 
 const image = "k8s.gcr.io/ingressconformance/echoserver:v0.0.1@sha256:9b34b17f391f87fb2155f01d";
@@ -90,4 +90,19 @@ it("spells headers as Go does, without the host, which has a field of its own", 
     service: "",
     pod: "",
   });
+});
+
+it.each([
+  ["/?delay=1.5s", 1_500],
+  ["/a?b=c&delay=300ms", 300],
+  ["/?delay=soon", 0],
+  ["/", 0],
+])("waits as long as the request asks it to: %s", (target, delayMs) => {
+  expect(echoDelayMs({ target })).toBe(delayMs);
+});
+
+it("answers with the headers that the request asks for", () => {
+  const headers = { "x-echo-set-header": "X-One:a:b, x-two:c,X-One: d" };
+  expect(askedHeaders({ headers })).toEqual({ "X-One": "a:b,d", "x-two": "c" });
+  expect(askedHeaders({ headers: {} })).toEqual({});
 });

@@ -47,6 +47,27 @@ export function echoOf({ method, target, headers }: EchoedRequest, env: StringMa
   };
 }
 
+const delay = /^([0-9]+(?:\.[0-9]+)?)(ms|s)$/;
+
+/** So long the request asks the server to wait: `?delay=1.5s`. */
+export function echoDelayMs({ target }: Pick<EchoedRequest, "target">): number {
+  const asked = new URL(target, "http://pod").searchParams.get("delay") ?? "";
+  const [, amount = "0", unit] = delay.exec(asked) ?? [];
+  return Number(amount) * (unit === "s" ? 1_000 : 1);
+}
+
+/** Headers that the request asks the answer to have: `X-Echo-Set-Header: name:value,other:value`. */
+export function askedHeaders({ headers }: Pick<EchoedRequest, "headers">): StringMap {
+  const found = new Map<string, string>();
+  for (const pair of (headers["x-echo-set-header"] ?? "").split(",")) {
+    const [name = "", ...rest] = pair.trim().split(":");
+    const value = rest.join(":");
+    const before = found.get(name);
+    if (name !== "") found.set(name, before === undefined ? value : `${before},${value.trim()}`);
+  }
+  return Object.fromEntries(found);
+}
+
 /** `user-agent` is `User-Agent`. */
 function goSpelling(name: string): string {
   return name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());

@@ -5,7 +5,7 @@
 import { assertCostly } from "../../environment/assert.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Listener, ServerExchange } from "../../environment/network.ts";
-import { type EchoServer, echoOf } from "./echo-server.ts";
+import { askedHeaders, type EchoServer, echoDelayMs, echoOf } from "./echo-server.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PodBehaviour } from "./pod-behaviour.ts";
 
@@ -124,13 +124,15 @@ export class PodProgram {
   }
 
   async #answer(exchange: ServerExchange, port: number): Promise<void> {
-    const { timers, behaviour } = this.#options;
+    const { timers, behaviour, echo } = this.#options;
     const { closed } = exchange.request;
+    const askedMs = echo === undefined ? 0 : echoDelayMs(exchange.request);
+    const waitMs = behaviour.responseTimeMs + askedMs;
     this.#open.add(exchange);
     // An answer is finished when its last byte has left, not when it has been written.
     closed.addEventListener("abort", () => this.#over(exchange), { once: true });
     try {
-      if (behaviour.responseTimeMs > 0) await timers.sleep(behaviour.responseTimeMs, closed);
+      if (waitMs > 0) await timers.sleep(waitMs, closed);
       this.#respond(exchange, port);
     } catch (error) {
       // A client that leaves before its answer is an everyday thing; anything else is ours.
@@ -156,7 +158,8 @@ export class PodProgram {
         ? { ...identity, port, method, path: target, host, headers }
         : echoOf(exchange.request, echo.env);
     const body = Buffer.from(`${JSON.stringify(answer)}\n`);
-    const writer = exchange.respond(status, json);
+    const asked = echo === undefined ? {} : askedHeaders(exchange.request);
+    const writer = exchange.respond(status, { ...asked, ...json });
     if (method === "HEAD") writer.end();
     else writer.end(body);
   }

@@ -32,6 +32,8 @@ interface CompiledRegex {
 export interface AskedRequest {
   /** Undefined for any. */
   readonly port: number | undefined;
+  /** Of the proxy; any when absent. */
+  readonly address?: string;
   readonly method: string;
   /** By name in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -126,11 +128,15 @@ function firstHolding(
 }
 
 /** The twin of proxy/lua/lockstep/conditions.lua. */
-function holds({ ports, method, headers, query }: RouteConditions, asked: AskedRequest): boolean {
+function holds(
+  { ports, addresses, method, headers, query }: RouteConditions,
+  asked: AskedRequest,
+): boolean {
   const hasHeader = (one: FieldCondition) => fits(one, asked.headers[one.name.toLowerCase()]);
   const hasParameter = (one: FieldCondition) => fits(one, asked.query[one.name]);
   return (
     (asked.port === undefined || ports?.includes(asked.port) !== false) &&
+    (asked.address === undefined || addresses?.includes(asked.address) !== false) &&
     (method === undefined || method === asked.method) &&
     headers?.every(hasHeader) !== false &&
     query?.every(hasParameter) !== false

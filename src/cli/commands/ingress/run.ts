@@ -133,6 +133,7 @@ async function replicaOf(
     policy: config.policy,
     freshness: config.freshness,
     listen: listenAddresses(config),
+    gatewayAddresses: config.gatewayAddresses,
     prefix,
     snapshot,
     takeOver,

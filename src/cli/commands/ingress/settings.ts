@@ -105,6 +105,10 @@ const settings = {
     argument: "<port>",
     help: "port for HTTP/2 without TLS, for gRPC clients (default: none)",
   }),
+  gatewayAddresses: list({ field: "gatewayAddresses", flag: "--gateway-address" }, ipAddress, {
+    argument: "<ip>",
+    help: "give each Gateway one of these addresses for itself; repeatable (default: all share)",
+  }),
   proxyProtocol: onOff("proxyProtocol", false, {
     help: "expect the PROXY protocol on every connection",
   }),
@@ -262,6 +266,7 @@ export function ingressConfig(read: ReadSetting) {
     httpPort: read(settings.httpPort),
     httpsPort: read(settings.httpsPort),
     grpcPort: read(settings.grpcPort),
+    gatewayAddresses: read(settings.gatewayAddresses),
     proxyProtocol: read(settings.proxyProtocol),
     nginx: nginxOptions(read),
     routing: {

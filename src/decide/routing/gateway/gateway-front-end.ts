@@ -15,6 +15,7 @@ import type { IngressRoutes } from "../ingress/ingress-routes.ts";
 import { compareAge } from "../precedence.ts";
 import type { Route } from "../route.ts";
 import { type DecidedParent, decideParent, type LabelsOf, type ListenersOf } from "./attachment.ts";
+import { gatewayAddresses } from "./gateway-addresses.ts";
 import { tableNames } from "./gateway-hosts.ts";
 import { type HttpRouteRules, httpRouteRules, type ReachedHost } from "./http-route-rules.ts";
 import {
@@ -43,6 +44,10 @@ export interface GatewayFacts extends Omit<ListenerFacts, "grants">, Omit<Backen
 
 export interface DecidedGateway {
   readonly gateway: Gateway;
+  /** That it has for itself; undefined where it shares those of the proxy. */
+  readonly address: string | undefined;
+  /** All addresses of the proxy that Gateways have for themselves are in use. */
+  readonly lacksAddress: boolean;
   readonly listeners: readonly DecidedListener[];
   /** By name of a listener, how many routes are attached. */
   readonly attached: ReadonlyMap<string, number>;
@@ -185,11 +190,13 @@ export class GatewayFrontEnd {
   #decideGateways(
     gateways: readonly Gateway[],
     facts: ListenerFacts,
-  ): readonly Pick<DecidedGateway, "gateway" | "listeners">[] {
+  ): readonly Omit<DecidedGateway, "attached">[] {
+    const { addresses: pool = [] } = facts;
+    const addresses = gatewayAddresses(gateways, pool);
     const known = new Map<string, readonly DecidedListener[]>();
     for (const gateway of gateways) {
       const key = objectKey(gateway.metadata);
-      const now = decideListeners(gateway, facts);
+      const now = decideListeners(gateway, facts, addresses.get(gateway));
       const before = this.#listeners.get(key);
       const isSame = isDeepStrictEqual(before?.map(withoutGateway), now.map(withoutGateway));
       known.set(key, isSame && before !== undefined ? before : now);
@@ -197,6 +204,8 @@ export class GatewayFrontEnd {
     this.#listeners = known;
     return gateways.map((gateway) => ({
       gateway,
+      address: addresses.get(gateway),
+      lacksAddress: pool.length > 0 && !addresses.has(gateway),
       listeners: known.get(objectKey(gateway.metadata)) ?? [],
     }));
   }
@@ -344,30 +353,35 @@ function askedRoutes(routes: readonly Route[]): IngressRoutes {
   return { routes, aliases: [], problems: [], authHost: undefined };
 }
 
-/** Each host once, with the ports of all listeners by which it is reached. */
+interface Reached extends Omit<ReachedHost, "ports"> {
+  readonly ports: Set<number>;
+}
+
+/** Each host once, with the ports of all listeners by which it is reached, for each address. */
 function reachedHosts(
   parents: readonly DecidedParent[],
   names: ListenerNames,
   ports: ListenerFacts["ports"],
 ): readonly ReachedHost[] {
-  const found = new Map<string, { gateway: ReachedHost["gateway"]; ports: Set<number> }>();
+  const found = new Map<string, Reached>();
   for (const { attachments } of parents) {
     for (const { listener, hosts } of attachments) {
+      const { origin: gateway, address } = listener;
       for (const host of hosts) {
         if (names.isOvershadowed(listener, host)) continue;
-        const { namespace } = listener.origin;
         // The same host of Gateways of two namespaces are two claims; the table knows which one counts.
-        const key = `${namespace} ${host}`;
-        const known = found.get(key) ?? { gateway: listener.origin, ports: new Set<number>() };
+        const key = `${gateway.namespace} ${address ?? ""} ${host}`;
+        const known = found.get(key) ?? { host, gateway, address, ports: new Set<number>() };
         known.ports.add(listener.port);
         found.set(key, known);
       }
     }
   }
   const every = [...new Set([...ports.http.values(), ...ports.https.values()])];
-  return [...found].map(([key, { gateway, ports: own }]) => ({
-    host: key.slice(key.indexOf(" ") + 1),
+  return [...found.values()].map(({ host, gateway, address, ports: own }) => ({
+    host,
     gateway,
+    address,
     ports: every.every((port) => own.has(port)) ? undefined : [...own].sort((a, b) => a - b),
   }));
 }
@@ -376,11 +390,12 @@ function reachedHosts(
  * A listener with a host name has all requests for it: what none of its routes matches is answered with
  * 404, and not by a listener whose name is wider.
  */
-function endsOf({ host, port, origin, isAccepted }: DecidedListener): readonly Route[] {
+function endsOf({ host, port, address, origin, isAccepted }: DecidedListener): readonly Route[] {
   if (!isAccepted || host === anyHost) return [];
+  const when = { ports: [port], ...(address !== undefined && { addresses: [address] }) };
   return tableNames(host).map((name) => ({
     host: name,
-    match: { path: "/", type: "Prefix", when: { ports: [port] } },
+    match: { path: "/", type: "Prefix", when },
     backend: undefined,
     standing: "default",
     policy: { refuse: 404 },

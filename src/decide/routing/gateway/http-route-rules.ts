@@ -18,6 +18,8 @@ export interface ReachedHost {
   readonly gateway: RouteOrigin;
   /** Undefined for all that the proxy has. */
   readonly ports: readonly number[] | undefined;
+  /** That the Gateway has for itself; undefined for all that the proxy has. */
+  readonly address: string | undefined;
 }
 
 export interface HttpRouteRules {
@@ -113,13 +115,13 @@ export function httpRouteRules(
     }
   }
   const origin = httpRouteOrigin(route);
-  const routes = reached.flatMap(({ host, gateway, ports }) =>
+  const routes = reached.flatMap(({ host, gateway, ...place }) =>
     tableNames(host).flatMap((name) =>
       plans.map((plan): Route => {
         const { match, policy, backend, shares } = plan;
         return {
           host: name,
-          match: withPorts(match, ports),
+          match: reachedAt(match, place),
           backend,
           ...(shares.length > 0 && { shares }),
           standing: "rule",
@@ -157,8 +159,15 @@ function servingPolicy(
   return Object.keys(policy).length === 0 ? undefined : policy;
 }
 
-function withPorts(match: RouteMatch, ports: readonly number[] | undefined): RouteMatch {
-  return ports === undefined ? match : { ...match, when: { ports, ...match.when } };
+function reachedAt(
+  match: RouteMatch,
+  { ports, address }: Pick<ReachedHost, "ports" | "address">,
+): RouteMatch {
+  const place = {
+    ...(ports !== undefined && { ports }),
+    ...(address !== undefined && { addresses: [address] }),
+  };
+  return Object.keys(place).length === 0 ? match : { ...match, when: { ...place, ...match.when } };
 }
 
 function regexCount({ type, when }: RouteMatch): number {

@@ -1,5 +1,5 @@
-// The listeners of Gateways: which of them the proxy can serve, and why it cannot serve the others. All
-// Gateways share the proxy's addresses and ports, so a listener is a port and a host name. Pure.
+// The listeners of Gateways: which of them the proxy can serve, and why it cannot serve the others. The
+// ports are the proxy's, and so are the addresses unless a Gateway has one for itself. Pure.
 import type { Gateway, GatewayListener } from "../../../kube/kinds/gateway.ts";
 import { gatewayGroup } from "../../../kube/kinds/gateway-class.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
@@ -23,6 +23,8 @@ export interface ProxyPorts {
 
 export interface ListenerFacts {
   readonly ports: ProxyPorts;
+  /** Addresses of the proxy, of which each Gateway gets one; all share all addresses when absent. */
+  readonly addresses?: readonly string[] | undefined;
   readonly grants: ReferenceGrants;
   /** By `namespace/name`, the state of a secret of certificates. */
   readonly certificate: (reference: SecretReference) => CheckedSecret;
@@ -35,6 +37,8 @@ export interface DecidedListener {
   readonly host: string;
   /** Of the proxy. */
   readonly port: number;
+  /** Of the proxy, and of this Gateway alone; undefined for all of the proxy's. */
+  readonly address: string | undefined;
   /** Requests for it can come in, and routes be attached. */
   readonly isAccepted: boolean;
   readonly kinds: readonly string[];
@@ -53,11 +57,14 @@ export function gatewayOrigin(gateway: Gateway): RouteOrigin {
 export function decideListeners(
   gateway: Gateway,
   facts: ListenerFacts,
+  address?: string,
 ): readonly DecidedListener[] {
   const origin = gatewayOrigin(gateway);
   return gateway.listeners.map((listener) => {
     const host = hostOf(listener.hostname);
-    const problem = acceptProblem(gateway, listener, host, facts);
+    const hasAddress = address !== undefined || (facts.addresses ?? []).length === 0;
+    const problem =
+      acceptProblem(gateway, listener, host, facts) ?? (hasAddress ? undefined : noAddress);
     const conflict = problem === undefined ? conflictOf(gateway, listener) : undefined;
     const kinds = supportedKinds(listener);
     const references = referencesOf(gateway, listener, kinds, facts);
@@ -71,6 +78,7 @@ export function decideListeners(
       origin,
       host: host ?? anyHost,
       port: openPorts(listener, facts.ports).get(listener.port) ?? listener.port,
+      address,
       isAccepted,
       kinds,
       secret: isAccepted ? references.secret : undefined,
@@ -91,6 +99,9 @@ export function decideListeners(
 }
 
 type Problem = readonly [reason: string, message: string];
+
+/** At the addresses of others its routes would be reached beside theirs. */
+const noAddress: Problem = ["PortUnavailable", "the Gateway has no address for itself"];
 
 function acceptProblem(
   gateway: Gateway,
@@ -194,12 +205,12 @@ function referencesOf(
 }
 
 /**
- * The names of the listeners, by namespace and port. A listener of another namespace is not asked: it could
+ * The names of the listeners, by namespace, address and port. A listener of another namespace is not asked: it could
  * take a host from routes that are older than it is. Between namespaces the table of routes decides.
  */
 export class ListenerNames {
   readonly #byPort = new Map<string, Set<string>>();
-  /** By namespace, port and host, once asked for. */
+  /** By namespace, address, port and host, once asked for. */
   readonly #closest = new Map<string, string>();
 
   constructor(listeners: readonly DecidedListener[]) {
@@ -225,6 +236,6 @@ export class ListenerNames {
   }
 }
 
-function portKey({ origin, port }: DecidedListener): string {
-  return `${origin.namespace} ${port}`;
+function portKey({ origin, address = "", port }: DecidedListener): string {
+  return `${origin.namespace} ${address} ${port}`;
 }
