@@ -129,7 +129,8 @@ function cellOf({ values }: Measure, subject: Subject): string {
 function shown(value: number | undefined): string {
   if (value === undefined) return "–";
   if (value === Number.POSITIVE_INFINITY) return "never";
-  const rounded = Number(value.toPrecision(3));
+  // Of a count every digit; three of what is measured.
+  const rounded = Number.isInteger(value) ? value : Number(value.toPrecision(3));
   const text = Math.abs(rounded).toLocaleString("en");
   return rounded < 0 ? `−${text}` : text;
 }
