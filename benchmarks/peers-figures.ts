@@ -224,7 +224,7 @@ function lossMeasures(
     },
     note: (subject) => {
       const own = losses[subject];
-      return own === undefined ? undefined : `of ${lossIn(own).sent}`;
+      return own === undefined ? undefined : lossText(lossIn(own));
     },
   });
   return [
@@ -241,12 +241,18 @@ function lossMeasures(
   ];
 }
 
+/** `of 3548, 502: 4` */
+function lossText({ sent, failedBy }: Loss): string {
+  const reasons = Object.entries(failedBy).map(([how, count]) => `${how}: ${count}`);
+  return [`of ${sent}`, ...reasons].join(", ");
+}
+
 function silentMeasures(silent: BySubject<SilentResult>): readonly Measure[] {
   const value = (
     id: string,
     name: string,
     read: (one: SilentResult) => number,
-    sent?: (one: SilentResult) => number,
+    text?: (one: SilentResult) => string,
   ): MeasureValue => ({
     id,
     name,
@@ -256,7 +262,7 @@ function silentMeasures(silent: BySubject<SilentResult>): readonly Measure[] {
     },
     note: (subject) => {
       const own = silent[subject];
-      return own === undefined || sent === undefined ? undefined : `of ${sent(own)}`;
+      return own === undefined ? undefined : text?.(own);
     },
   });
   return [
@@ -269,19 +275,19 @@ function silentMeasures(silent: BySubject<SilentResult>): readonly Measure[] {
           "silentFailed",
           "GET failed",
           ({ get }) => get.failed,
-          ({ get }) => get.sent,
+          ({ get }) => lossText(get),
         ),
         value(
           "silentSlow",
           "GET slower than 1 s",
           ({ slow }) => slow,
-          ({ get }) => get.sent,
+          ({ get }) => `of ${get.sent}`,
         ),
         value(
           "silentPost",
           "POST failed",
           ({ post }) => post.failed,
-          ({ post }) => post.sent,
+          ({ post }) => lossText(post),
         ),
       ],
     },

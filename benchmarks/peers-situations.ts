@@ -172,6 +172,8 @@ function usesOf(results: readonly TrafficResult[]): ReadonlyMap<string, Use> {
 export interface Loss {
   readonly sent: number;
   readonly failed: number;
+  /** The failed ones by status (`502`) or by error (`DEADLINE`). */
+  readonly failedBy: Readonly<Record<string, number>>;
 }
 
 export interface RolloutLosses {
@@ -228,7 +230,13 @@ export async function measureRollouts(plan: RolloutPlan): Promise<BySubject<Roll
 }
 
 function lossOfAll(results: readonly TrafficResult[]): Loss {
-  return { sent: results.length, failed: results.filter(lossIn).length };
+  const lost = results.filter(lossIn);
+  const failedBy: Record<string, number> = {};
+  for (const { outcome } of lost) {
+    const how = outcome.kind === "failed" ? outcome.code : String(outcome.status);
+    failedBy[how] = (failedBy[how] ?? 0) + 1;
+  }
+  return { sent: results.length, failed: lost.length, failedBy };
 }
 
 export interface SilentResult {

@@ -7,7 +7,11 @@ const titles = new Map([
   ["contour", "Contour 2"],
 ] as const);
 
-const loss = (failed: number) => ({ sent: 100, failed });
+const loss = (failed: number) => ({
+  sent: 2_000,
+  failed,
+  failedBy: failed > 0 ? { 502: failed } : {},
+});
 
 const results: PeersResults = {
   lag: {
@@ -57,6 +61,7 @@ test("each measure of each ingress is a figure, and so is one that is not there"
     note: "from the watch event to the last (first) request of 200/s that the pod answered, 3 changes",
     place: { row: "removal of a pod, p95", column: "Contour 2" },
   });
+  expect(figures["failedGetContour"]?.note).toBe("of 2000, 502: 1234");
   expect(figures["slicesMs"]?.value).toBe(4);
   expect(figures["Traefik 3"]).toEqual({ value: Number.NaN, unit: "", note: "no Go" });
 });
