@@ -108,7 +108,15 @@ export async function measureLag({ lateMs, deletions, betweenMs }: LagPlan): Pro
       await Promise.all([pods.waitForSync(), slices.waitForSync()]);
       for (let number = 0; number < deletions; number += 1) {
         await timers.sleep(randomBetween(random, ...betweenMs));
-        const usable = (await shops.pods()).filter((pod) => pod.isReady && !pod.isLeaving);
+        // A pod that leaves before a proxy uses it would have no times there.
+        const isUsed = ({ uid }: ShopPod) =>
+          subjects.every((one) => firstUse(traffic.of(one), uid, 0) < Number.POSITIVE_INFINITY);
+        let usable: readonly ShopPod[] = [];
+        await shops.until("every proxy uses one of the pods", async () => {
+          const current = (await shops.pods()).filter((pod) => pod.isReady && !pod.isLeaving);
+          usable = current.filter(isUsed);
+          return usable.length > 0;
+        });
         const pod = usable[randomInt(random, usable.length)];
         if (pod !== undefined) await shops.deletePod(pod);
       }

@@ -186,6 +186,7 @@ async function startLockstep(place: ProxyPlace): Promise<RunningProxy> {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, String(value)]);
   const lockstep = new RealProcess({
     name: "lockstep",
+    hasOwnSession: true,
     program: process.execPath,
     args: ["bin/lockstep.mjs", "ingress", ...args],
     folder,

@@ -73,6 +73,7 @@ async function startContour(programs: string, options: PeerOptions): Promise<Run
   ];
   const contour = new RealProcess({
     name: "contour",
+    hasOwnSession: true,
     program: `${programs}/contour`,
     folder,
     args: [
@@ -110,6 +111,7 @@ async function startContour(programs: string, options: PeerOptions): Promise<Run
   while (written.isRunning) await environment.timers.sleep(20);
   const envoy = new RealProcess({
     name: "envoy",
+    hasOwnSession: true,
     program: `${programs}/envoy`,
     folder,
     args: [
@@ -132,6 +134,7 @@ async function startTraefik(programs: string, options: PeerOptions): Promise<Run
   writeFileSync(`${folder}/traefik-ca.pem`, context.ca);
   const traefik = new RealProcess({
     name: "traefik",
+    hasOwnSession: true,
     program: `${programs}/traefik`,
     folder,
     args: [

@@ -12,6 +12,11 @@ export interface RealProcessOptions {
   readonly args: readonly string[];
   /** Where its log goes. */
   readonly folder: string;
+  /**
+   * As a daemon has it. Linux shares processor time between sessions first, so beside a daemon a
+   * program of this session would get another share.
+   */
+  readonly hasOwnSession?: boolean;
   /** What ends it; SIGTERM unless given. */
   readonly stopSignal?: NodeJS.Signals;
 }
@@ -93,6 +98,7 @@ export class RealProcess {
     const log = openSync(this.logFile, "a");
     const child = spawn(this.#options.program, [...this.#options.args], {
       stdio: ["ignore", log, log],
+      detached: this.#options.hasOwnSession === true,
     });
     closeSync(log);
     child.on("error", () => undefined);
