@@ -69,6 +69,7 @@ const shop = "/api/v1/namespaces/shop";
 const services = `${shop}/services`;
 const ingresses = "/apis/networking.k8s.io/v1/namespaces/shop/ingresses";
 const deployments = "/apis/apps/v1/namespaces/shop/deployments";
+const leases = "/apis/coordination.k8s.io/v1/namespaces/lockstep/leases";
 const gatewayApi = "/apis/gateway.networking.k8s.io/v1";
 
 /** A line of the audit log. */
@@ -167,6 +168,10 @@ it.skipIf(withoutNginx !== false)(
     await shown("lab-1", `${ingresses}/web`, /192\.0\.2\.10/);
     await shown("lab-2", services, /"name":"web"/);
     await shown("lab-1", services, /"name":"web-lockstep"/);
+    // A change before that would be part of the copy.
+    for (const copies of ["serviceimports", "ingresses", "secrets"]) {
+      await wasRequested(`lockstep-sync create ${copies}`);
+    }
     await wasRequested("lockstep-ingress create events");
     // An upgrade: another process, which reports the same problems.
     await first.stop();
@@ -197,6 +202,8 @@ it.skipIf(withoutNginx !== false)(
     for (const copies of ["services", "endpointslices", "serviceimports", "ingresses", "secrets"]) {
       await wasRequested(`lockstep-sync delete ${copies}`);
     }
+    // Sync writes it only when it has proved that its watches are current.
+    await shown("lab-2", leases, /lockstep-source-lab-1/);
     // It is refused while an instance may write.
     await sync.stop();
     start("sync", "prune", "--yes", "--config", `${folder}/sync.yaml`);
