@@ -176,7 +176,7 @@ async function paintFigures(browser: Browser, { progress, url }: BrowserOptions)
 }
 
 async function firstPaintOfUpMs(browser: Browser): Promise<number> {
-  const args = ["bin/lockstep.mjs", "up", "--no-incidents", "--no-proxies", "--page-port", "0"];
+  const args = ["bin/lockstep.mjs", "up", "--page-port", "0"];
   const up = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
   try {
     return await firstPaintMs(browser, () => printedAddress(up));

@@ -113,6 +113,8 @@ it(
     ]) {
       await page.locator(`[data-chart^='control-plane ${chart}'] canvas`).first().waitFor();
     }
+    const queue = page.locator("[data-chart^='control-plane queue']");
+    await queue.getByText("Keys in the endpoint queues").waitFor();
     const missing = page.locator("section[aria-label='Charts that are missing']");
     expect(await missing.textContent()).not.toContain("no permission");
   },

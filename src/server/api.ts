@@ -124,7 +124,7 @@ export const LagRow = Type.Object({
   /** Of the last hour. */
   count: Type.Integer(),
   p50Ms: orNull(Ms),
-  /** The median of the last 2 minutes. */
+  /** The median of the last 2 minutes, of the cluster where it is greatest. */
   recentMs: orNull(Ms),
   /** null below 100 samples. */
   p99Ms: orNull(Ms),
@@ -150,7 +150,15 @@ export const Verdict = Type.Object({
   /** Its first sentence alone: the late hop, and by how much. */
   headline: Type.String(),
   /** The first late hop; null where none is late. */
-  late: orNull(Type.Object({ hop: Hop, kind: Type.String(), direction: Direction })),
+  late: orNull(
+    Type.Object({
+      hop: Hop,
+      kind: Type.String(),
+      direction: Direction,
+      /** The one with the latest changes; null where it is not known. */
+      cluster: orNull(Type.String()),
+    }),
+  ),
   /** A sentence; null where it is not known. */
   cause: orNull(Type.String()),
   /** `certain: two sources`; null without a finding. */

@@ -19,20 +19,36 @@ const directions: readonly Direction[] = ["join", "leave"];
 
 interface PlaceLags extends Pick<LagRow, "hop" | "kind" | "direction"> {
   readonly hour: RecentLags;
-  readonly now: RecentLags;
+  /** By cluster: the median of all would hide one late cluster among several. */
+  readonly clusters: Map<string | undefined, RecentLags>;
   /** Longest since the last point of the series; undefined without a lag. */
   latestMs: number | undefined;
 }
 
-/** How late a hop is at present. */
+/** How late a hop is at present for the changes of one cluster. */
 export interface LatePlace extends Pick<LagRow, "hop" | "kind" | "direction"> {
+  /** Null where the changes are of no known cluster. */
+  readonly cluster: string | null;
   readonly recent: ShownLags;
   readonly oldestPendingMs: number | null;
 }
 
-interface Waiting {
-  pending: number;
-  oldestMs: number;
+class Waiting {
+  pending = 0;
+  readonly #oldestMs = new Map<string | undefined, number>();
+
+  add(cluster: string | undefined, ageMs: number): void {
+    this.pending += 1;
+    this.#oldestMs.set(cluster, Math.max(ageMs, this.#oldestMs.get(cluster) ?? 0));
+  }
+
+  get oldestMs(): number {
+    return Math.max(...this.#oldestMs.values());
+  }
+
+  oldestOf(cluster: string | undefined): number | null {
+    return this.#oldestMs.get(cluster) ?? null;
+  }
 }
 
 export interface HopLagsOptions {
@@ -69,14 +85,14 @@ export class HopLags {
     const place = this.#placeOf(hop, this.#kind(hop, witness), journey.direction);
     const at = monotonicAfter(journey.origin.at, lagMs);
     place.hour.add(lagMs, at);
-    place.now.add(lagMs, at);
+    recentOf(place, journey.endpoint.cluster).add(lagMs, at);
     place.latestMs = Math.max(place.latestMs ?? 0, lagMs);
   }
 
   /** In the order of the hops. */
   rows(pending: Iterable<Journey>, now: MonotonicMs): readonly LagRow[] {
     return this.#sorted(pending, now).map(({ place, waiting }) => {
-      const { hop, kind, direction, hour, now: recent } = place;
+      const { hop, kind, direction, hour, clusters } = place;
       const lags = hour.at(now);
       const { count } = lags;
       return {
@@ -85,7 +101,7 @@ export class HopLags {
         direction,
         count,
         p50Ms: lags.quantileMs(0.5) ?? null,
-        recentMs: recent.at(now).quantileMs(0.5) ?? null,
+        recentMs: latestMedian(clusters, now),
         p99Ms: p99Of(lags) ?? null,
         maxMs: count === 0 ? null : lags.maxMs,
         oldestPendingMs: waiting?.oldestMs ?? null,
@@ -94,12 +110,15 @@ export class HopLags {
     });
   }
 
-  /** How it is at present, in the order of the hops. */
+  /** How it is at present in each cluster, in the order of the hops. */
   places(pending: Iterable<Journey>, now: MonotonicMs): readonly LatePlace[] {
-    return this.#sorted(pending, now).map(({ place, waiting }) => {
-      const { hop, kind, direction } = place;
-      const oldestPendingMs = waiting?.oldestMs ?? null;
-      return { hop, kind, direction, recent: place.now.at(now), oldestPendingMs };
+    return this.#sorted(pending, now).flatMap(({ place, waiting }) => {
+      const { hop, kind, direction, clusters } = place;
+      return [...clusters].map(([cluster, recent]): LatePlace => {
+        const oldestPendingMs = waiting?.oldestOf(cluster) ?? null;
+        const about = { hop, kind, direction, cluster: cluster ?? null };
+        return { ...about, recent: recent.at(now), oldestPendingMs };
+      });
     });
   }
 
@@ -136,15 +155,14 @@ export class HopLags {
       for (const { hop, witness, state } of journey.hops) {
         if (hop === "traffic" || (state.type !== "pending" && state.type !== "stuck")) continue;
         const kind = this.#kind(hop, witness);
-        this.#placeOf(hop, kind, journey.direction);
+        recentOf(this.#placeOf(hop, kind, journey.direction), journey.endpoint.cluster);
         places.add(keyOf(hop, kind, journey.direction));
       }
       const age = Math.max(0, ageMs(journey, now));
       for (const key of places) {
-        const waiting = waits.get(key) ?? { pending: 0, oldestMs: 0 };
+        const waiting = waits.get(key) ?? new Waiting();
         waits.set(key, waiting);
-        waiting.pending += 1;
-        waiting.oldestMs = Math.max(waiting.oldestMs, age);
+        waiting.add(journey.endpoint.cluster, age);
       }
     }
     return waits;
@@ -161,12 +179,25 @@ export class HopLags {
       kind,
       direction,
       hour: new RecentLags(hourMinutes),
-      now: new RecentLags(nowMinutes),
+      clusters: new Map(),
       latestMs: undefined,
     };
     this.#places.set(key, known);
     return known;
   }
+}
+
+/** A cluster stays, as a place does: there are a few of them. */
+function recentOf({ clusters }: PlaceLags, cluster: string | undefined): RecentLags {
+  const known = clusters.get(cluster) ?? new RecentLags(nowMinutes);
+  clusters.set(cluster, known);
+  return known;
+}
+
+/** Of the cluster where it is greatest. */
+function latestMedian(clusters: PlaceLags["clusters"], now: MonotonicMs): number | null {
+  const medians = [...clusters.values()].flatMap((one) => one.at(now).quantileMs(0.5) ?? []);
+  return medians.length === 0 ? null : Math.max(...medians);
 }
 
 function keyOf(hop: Hop, kind: string, direction: Direction): string {

@@ -13,6 +13,7 @@ function place(fields: Partial<LatePlace> & { readonly lagMs?: number }): LatePl
     hop: "published",
     kind: "",
     direction: "leave",
+    cluster: "alpha",
     recent: recent.at(at(0)),
     oldestPendingMs: null,
     ...rest,
@@ -100,6 +101,15 @@ test.each<[string, Partial<Judged>, string]>([
     },
     "Added pods are listed in the EndpointSlices late: after 5 s (median of the last 2 minutes). Stock (model) lost 12 of 900 requests, Lockstep 0. Cause: The controller manager may send 20 requests a second.",
   ],
+  [
+    "late",
+    {
+      clusters: [cluster, { ...cluster, name: "beta" }],
+      places: [place({ lagMs: 40 }), place({ lagMs: 7_000, cluster: "beta" })],
+      findings: [finding],
+    },
+    "Removed pods of cluster beta leave the EndpointSlices late: after 7 s (median of the last 2 minutes).",
+  ],
   // The model is for comparison: that it is late is no news.
   [
     "ok",
@@ -123,7 +133,14 @@ test("a finding gives the confidence and the rule", () => {
     confidence: "certain: two sources",
     headline:
       "Removed pods leave the EndpointSlices late: after 5 s (median of the last 2 minutes).",
-    late: { hop: "published", kind: "", direction: "leave" },
+    late: { hop: "published", kind: "", direction: "leave", cluster: "alpha" },
     cause: "The controller manager may send 20 requests a second.",
   });
+});
+
+test("copies can be late because of another cluster, EndpointSlices cannot", () => {
+  const findings = [{ ...finding, cluster: "access" }];
+  const ruleFor = (hop: LatePlace["hop"]) =>
+    verdictOf({ ...judged, places: [place({ hop, lagMs: 5_000 })], findings }).rule;
+  expect([ruleFor("published"), ruleFor("synced")]).toEqual([null, "client-throttling"]);
 });

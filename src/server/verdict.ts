@@ -43,8 +43,8 @@ export function verdictOf(judged: Judged): Verdict {
     };
   }
   if (late === undefined) return { level: "ok", ...noFinding, ...oneSentence(okText(judged)) };
-  const headline = lateText(late);
-  const text = `${headline}${besides(judged)}${cause}`;
+  const headline = lateText(late, clusters);
+  const text = `${headline}${besides(judged, late)}${cause}`;
   return { level: "late", ...because, late: placeOf(late), headline, text };
 }
 
@@ -54,8 +54,8 @@ function oneSentence(text: string): Pick<Verdict, "text" | "headline" | "late"> 
   return { text, headline: text, late: null };
 }
 
-function placeOf({ hop, kind, direction }: LatePlace): NonNullable<Verdict["late"]> {
-  return { hop, kind, direction };
+function placeOf({ hop, kind, direction, cluster }: LatePlace): NonNullable<Verdict["late"]> {
+  return { hop, kind, direction, cluster };
 }
 
 function unknownText(clusters: State["clusters"]): string {
@@ -66,7 +66,7 @@ function unknownText(clusters: State["clusters"]): string {
   return `No cluster is watched at present: ${name} is ${state}${others}${detail === null ? "." : `: ${detail}`}`;
 }
 
-/** Of the first late hop the later direction. */
+/** Of the first late hop the latest cluster and direction. */
 function firstLate(places: readonly LatePlace[], slowMs: number): LatePlace | undefined {
   const late = places.filter((place) => lateMs(place) >= slowMs && place.kind !== "stock");
   return late
@@ -82,8 +82,12 @@ function lateMs({ recent, oldestPendingMs }: LatePlace): number {
   return Math.max(recent.quantileMs(0.5) ?? 0, oldestPendingMs ?? 0);
 }
 
-function lateText({ hop, kind, direction, recent, oldestPendingMs }: LatePlace): string {
-  const pods = direction === "leave" ? "Removed pods" : "Added pods";
+function lateText(late: LatePlace, clusters: State["clusters"]): string {
+  const { hop, kind, direction, cluster, recent, oldestPendingMs } = late;
+  const isOneOfSeveral = cluster !== null && clusters.length > 1;
+  const pods =
+    (direction === "leave" ? "Removed pods" : "Added pods") +
+    (isOneOfSeveral ? ` of cluster ${cluster}` : "");
   const place = placeText(hop, kind, direction);
   const median = recent.quantileMs(0.5);
   const measured =
@@ -111,8 +115,10 @@ function placeText(hop: LatePlace["hop"], kind: string, direction: LatePlace["di
 }
 
 /** The lag of Lockstep's own replicas meanwhile, and the losses of the stock model. */
-function besides({ places, requests, slowMs }: Judged): string {
-  const own = places.find(({ hop, kind }) => hop === "routed" && kind === "lockstep");
+function besides({ places, requests, slowMs }: Judged, late: LatePlace): string {
+  const own = places.find(
+    ({ hop, kind, cluster }) => hop === "routed" && kind === "lockstep" && cluster === late.cluster,
+  );
   const median = own?.recent.quantileMs(0.5);
   const isFast = own !== undefined && median !== undefined && lateMs(own) < slowMs;
   const fast = isFast ? ` The Lockstep proxies used them after ${durationText(median)}.` : "";
@@ -144,6 +150,14 @@ function okText({ lags, places, slowMs }: Judged): string {
 
 /** The finding about the late hop, or else the worst one; they are sorted so. */
 function findingFor({ findings }: Judged, late: LatePlace | undefined): Finding | undefined {
-  const serious = findings.filter(({ severity }) => severity !== "info");
+  const serious = findings.filter(
+    (finding) => finding.severity !== "info" && canExplain(finding, late),
+  );
   return serious.find(({ hop }) => hop === late?.hop) ?? serious[0];
+}
+
+/** Up to the EndpointSlices a change depends on its own cluster; copies and proxies on others too. */
+function canExplain({ cluster }: Finding, late: LatePlace | undefined): boolean {
+  if (late === undefined || late.cluster === null || cluster === null) return true;
+  return cluster === late.cluster || (late.hop !== "pod" && late.hop !== "published");
 }

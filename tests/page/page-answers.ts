@@ -247,7 +247,7 @@ function lagRow(
 }
 
 const headline =
-  "Removed pods leave the EndpointSlices late: after 29.7 s (median of the last 2 minutes); the oldest one has waited for 41 s.";
+  "Removed pods of cluster alpha leave the EndpointSlices late: after 29.7 s (median of the last 2 minutes); the oldest one has waited for 41 s.";
 
 export function stateAt(now: number): State {
   const watch = (resource: string, objects: number) => ({
@@ -267,7 +267,7 @@ export function stateAt(now: number): State {
     verdict: {
       level: "late",
       headline,
-      late: { hop: "published", kind: "", direction: "leave" },
+      late: { hop: "published", kind: "", direction: "leave", cluster: "alpha" },
       cause,
       text: `${headline} The Lockstep proxies used them after 9.4 ms. Stock (model) lost 180 of 811 requests, Lockstep 0. Cause: ${cause}`,
       confidence: "certain: three independent sources",

@@ -35,12 +35,13 @@ test("it is late since the first of the late changes that follow each other", ()
   expect(secondsAgo([change(1, null), change(40, 35)])).toBeUndefined();
 });
 
-test("changes of another cluster, or with an unknown start, do not end the run", () => {
+test("changes of another cluster, or with an unknown start, neither begin nor end the run", () => {
   const before = { originBeforeStart: true } as const;
   expect(
     secondsAgo([change(20, null), change(30, 5, { cluster: "beta" }), change(40, 9_000)]),
   ).toBe(40);
   expect(secondsAgo([change(20, null), change(30, 71, before), change(40, 9_000)])).toBe(40);
+  expect(secondsAgo([change(20, 7_000, { cluster: "beta" }), change(40, 35)])).toBeUndefined();
 });
 
 test("it is not known when no hop is late", () => {

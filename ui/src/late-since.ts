@@ -1,5 +1,5 @@
 // Since when the hop of the verdict is late: the start of the first change of an unbroken run of late ones.
-// Pure. A change that the hop showed in time ends the run; only changes of the same cluster count, because
+// Pure. A change that the hop showed in time ends the run; only changes of the late cluster count, because
 // each cluster has its own controllers.
 import type { Journey, State } from "../../src/server/api.ts";
 import { isInFlight, type Reading, readingOf } from "./journey-path.ts";
@@ -13,7 +13,7 @@ export function lateSince(journeys: readonly Journey[], state: State): number | 
   const reading = readingOf(state);
   let since: Journey | undefined;
   for (const journey of journeys) {
-    if (since !== undefined && journey.cluster !== since.cluster) continue;
+    if (journey.cluster !== late.cluster) continue;
     const lagMs = lagAt(journey, late, reading, state.at);
     if (lagMs === undefined) continue;
     if (lagMs >= state.slowMs) since = journey;

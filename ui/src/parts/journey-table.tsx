@@ -136,7 +136,7 @@ function Row({
       <td className="line-cell">
         <JourneyLine journey={journey} reading={reading} now={now} />
       </td>
-      <td className={`label ${level}`}>
+      <td className={`label ${level}`} title={label}>
         {level !== "fine" && <span aria-hidden="true">{level === "stuck" ? "■ " : "▲ "}</span>}
         {label}
       </td>

@@ -84,6 +84,7 @@ function Answers({ state, finding, lateSince }: VerdictProps) {
               <CopyBox text={finding.fix.change} />
               <span className="dim">
                 in {finding.fix.component}
+                {finding.cluster !== null && ` of cluster ${finding.cluster}`}
                 {finding.fix.effect !== null && `: ${finding.fix.effect}`}
               </span>
             </>

@@ -126,8 +126,15 @@ export function chartsOf(series: readonly Series[]): readonly ChartOfSeries[] {
     const shared = `${first?.chart ?? id}${direction === undefined ? "" : directions[direction]}`;
     if (own.length === 1 && first !== undefined)
       return { id, title: heading(first.title), series: own };
-    return { id, title: heading(shared), series: withShortTitles(own) };
+    return { id, title: heading(titleOfClusters(own) ?? shared), series: withShortTitles(own) };
   });
+}
+
+/** The title of a chart that has the same series of each cluster; undefined for others. */
+function titleOfClusters(series: readonly Series[]): string | undefined {
+  const titles = new Set(series.map(({ title, cluster }) => title.replace(` in ${cluster}`, "")));
+  const clusters = new Set(series.map(({ cluster }) => cluster));
+  return titles.size === 1 && clusters.size === series.length ? [...titles][0] : undefined;
 }
 
 /** Words that all titles begin or end with are those of the chart. */

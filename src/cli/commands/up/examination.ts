@@ -1,11 +1,13 @@
 // Collects the evidence for the doctor that any user of the cluster can read: metrics of the
-// controller manager, its log, and the observed changes.
+// controller manager, its log, and the observed changes. Only what happened since its start counts: an
+// earlier release in the same clusters had a cause of its own, which a fix may have removed.
 import { weigh } from "../../../doctor/cause.ts";
 import { evidenceOf } from "../../../doctor/evidence/evidence.ts";
 import type { MetricsPage } from "../../../doctor/evidence/metrics-window.ts";
 import { parsePrometheusText } from "../../../doctor/evidence/prometheus-text.ts";
 import type { Finding } from "../../../doctor/finding.ts";
 import { clientThrottling } from "../../../doctor/rules/client-throttling.ts";
+import { elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 import type { Environment } from "../../../environment/environment.ts";
 import type { KubeClient } from "../../../kube/client/client.ts";
 import { readMetricsPage } from "../../../lab/probe/metrics-source.ts";
@@ -25,10 +27,12 @@ const logLines = 2_000;
 
 export class Examination {
   readonly #options: ExaminationOptions;
+  readonly #startedAt: MonotonicMs;
   readonly #pages: MetricsPage[] = [];
 
   constructor(options: ExaminationOptions) {
     this.#options = options;
+    this.#startedAt = options.clock.monotonicMs();
   }
 
   /** Reads the metrics again; undefined until two reads, the log and the changes agree. */
@@ -46,7 +50,7 @@ export class Examination {
         metrics: [{ component, source: url, pages: this.#pages }],
         journeys: {
           source: "journeys observed in this run",
-          journeys: journeys(),
+          journeys: journeys().filter(({ origin }) => origin.at >= this.#startedAt),
           nowMs: clock.monotonicMs(),
         },
       }),
@@ -54,9 +58,12 @@ export class Examination {
   }
 
   async #log(): Promise<readonly string[]> {
-    const { client, pod } = this.#options;
+    const { client, clock, pod } = this.#options;
     const [namespace = "", name = ""] = pod.split("/");
-    const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?tailLines=${logLines}`;
+    const seconds = Math.floor(elapsedMs(this.#startedAt, clock.monotonicMs()) / 1_000);
+    // An API server refuses 0.
+    if (seconds < 1) return [];
+    const path = `/api/v1/namespaces/${namespace}/pods/${name}/log?tailLines=${logLines}&sinceSeconds=${seconds}`;
     const limits = { deadlineMs: requestDeadlineMs };
     const { body } = await client.request({ verb: "get", method: "GET", path, ...limits });
     return body.toString("utf8").split("\n");
