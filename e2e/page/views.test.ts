@@ -11,7 +11,7 @@ import {
   type Screen,
   startBrowser,
 } from "../../tests/page/browser.ts";
-import { doctorAt, journeysAt } from "../../tests/page/page-answers.ts";
+import { doctorAt, journeysAt, truthAt } from "../../tests/page/page-answers.ts";
 import {
   accessProblems,
   figuresOfBoth,
@@ -68,6 +68,20 @@ it("shows the figures of the API", async () => {
   await page.locator("tr[data-hop]").first().waitFor();
   const { shown, answered } = await figuresOfBoth(page, server.url);
   expect(shown).toBe(answered);
+});
+
+it("marks a lag as late from --slow on", async () => {
+  server.adjust = (state) => ({ ...state, slowMs: 600_000 });
+  const { page } = await visit("journeys");
+  await page.locator("tr[data-journey] .segment").first().waitFor({ state: "attached" });
+  const late = () => page.locator("tr[data-journey] .segment.late").count();
+  expect(await late()).toBe(0);
+  const slow = page.locator("option", { hasText: "(slow)" });
+  expect(await slow.textContent()).toBe("at least 10 min (slow)");
+  server.adjust = (state) => state;
+  server.send("state", server.state());
+  await expect.poll(late).toBeGreaterThan(0);
+  expect(await slow.textContent()).toBe("at least 2 s (slow)");
 });
 
 it("says in the verdict since when, why and what to do", async () => {
@@ -276,6 +290,46 @@ it("replays a recording that is dropped onto the page", async () => {
   await page.dispatchEvent("main", "drop", { dataTransfer });
   await page.getByText("Recording dropped.recording").waitFor();
   expect(page.url()).toContain("#/recording");
+});
+
+/** Nodes that a browser lays out again with every new figure without a pause that a person notices. */
+const nodesMax = 20_000;
+
+it("stays small with 100,000 endpoints and thousands of changes in flight", async () => {
+  const [sample] = journeysAt(Date.now());
+  if (sample === undefined) throw new Error("there is no journey");
+  server.journeys = (now) =>
+    Array.from({ length: 5_000 }, (_, index) => {
+      return { ...sample, id: `many-${index}`, originMs: now - index, outcome: "pending" as const };
+    });
+  server.truth = (now) => {
+    const table = truthAt(now);
+    const [row] = table.rows;
+    if (row === undefined) throw new Error("there is no endpoint");
+    const rows = Array.from({ length: 2_000 }, (_, index) => {
+      const address = `10.0.${index >> 8}.${index & 255}`;
+      return { ...row, address, isDisputed: index < 3 };
+    });
+    return { ...table, rows, endpoints: 100_000, disagreements: 3 };
+  };
+  const { page, problems } = await visit("now");
+  const nodes = () => page.evaluate("document.getElementsByTagName('*').length");
+  await page.locator("tr[data-journey]").first().waitFor();
+  expect(await page.locator("tr[data-journey]").count()).toBeLessThan(20);
+  expect(await nodes()).toBeLessThan(nodesMax);
+  await page.goto(`${server.url}#/services/shop/web`);
+  await page.getByText("100,000 endpoints").waitFor();
+  const rows = page.locator("tr[data-endpoint]");
+  expect([await rows.count(), await page.locator("tr.disputed").count()]).toEqual([200, 3]);
+  expect(await nodes()).toBeLessThan(nodesMax);
+  await page.getByRole("button", { name: "Show 200 more" }).click();
+  await expect.poll(() => rows.count()).toBe(400);
+  await page.getByLabel("only disagreements (3)").check();
+  await expect.poll(() => rows.count()).toBe(3);
+  await page.goto(`${server.url}#/journeys`);
+  await page.locator("tr[data-journey]").first().waitFor();
+  expect(await nodes()).toBeLessThan(nodesMax);
+  expect(problems).toEqual([]);
 });
 
 it("says that nothing was examined before the doctor is asked", async () => {

@@ -261,6 +261,10 @@ export const TruthTable = Type.Object({
       isStock: Type.Boolean(),
     }),
   ),
+  /** Of all endpoints, those without a row too. */
+  endpoints: Type.Integer(),
+  disagreements: Type.Integer(),
+  /** Those that disagree come first; at most 2,000. */
   rows: Type.Array(
     Type.Object({
       cluster: Type.String(),

@@ -178,3 +178,29 @@ test("a replica that follows the slices says so, and an answer that is none is r
   expect(readDecision({ kind: "unknown", near: [] })).toBe(undefined);
   expect(() => readDecision({ services: {} })).toThrow("this is not an answer of Lockstep");
 });
+
+test("of 100,000 endpoints the few that disagree are shown, whatever their place", () => {
+  const all = Array.from({ length: 100_000 }, (_, index) => {
+    const address = `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`;
+    const published = index >= 99_998 ? "leave" : "join";
+    return view(address, [
+      ["pod", "alpha", "join"],
+      ["published", "alpha", published],
+    ]);
+  });
+  const endpoints = all.map(({ endpoint: { cluster = "", address, port, podUid } }) => {
+    return { cluster, address, port, podUid, state: "active", reason: "its pod is ready" };
+  });
+  const decision = readDecision({ kind: "known", ports: [{ ...answer.ports[0], endpoints }] });
+  const table = truthTable({ ...options, views: all, decision });
+  expect(table).toMatchObject({ endpoints: 100_000, disagreements: 2 });
+  expect(table.rows.slice(0, 3).map(({ address, isDisputed }) => [address, isDisputed])).toEqual([
+    ["10.1.134.158", true],
+    ["10.1.134.159", true],
+    ["10.0.0.0", false],
+  ]);
+  expect([table.rows.length, table.problems.at(-1)]).toEqual([
+    2_000,
+    "98000 more endpoints are not shown: the table has 2000.",
+  ]);
+});

@@ -53,18 +53,30 @@ export function truthTable(options: TruthTableOptions): TruthTable {
   const witnesses = witnessesOf(views);
   const extra = decision === undefined ? [] : [probeColumn, useColumn];
   const columns = [...witnesses.map((witness) => columnOf(witness, options)), ...extra];
-  const shown = views.slice(0, rowsMax);
-  const rows = shown.map((view) => rowOf(view, witnesses, options));
-  const others = (decision?.endpoints ?? []).filter(
-    (decided) => !views.some((view) => isSameRow(view, decided)),
-  );
-  const left = views.length - shown.length;
+  const decided = byPlace(decision?.endpoints ?? []);
+  const decidedOf = (view: EndpointView) =>
+    (decided.get(placeOf(view.endpoint)) ?? []).filter((one) => isSameRow(view, one));
+  const seen = new Set(views.flatMap(decidedOf));
+  const others = (decision?.endpoints ?? []).filter((one) => !seen.has(one));
+  const disputed = views.filter(isDisputed);
+  const rows = [
+    ...[...disputed, ...views.filter((view) => !isDisputed(view))]
+      .slice(0, rowsMax)
+      .map((view) => rowOf(view, decidedOf(view)[0], witnesses, options)),
+    ...others
+      .slice(0, Math.max(0, rowsMax - views.length))
+      .map((one) => decidedRow(one, witnesses)),
+  ];
+  const endpoints = views.length + others.length;
+  const left = endpoints - rows.length;
   return {
     service,
     at: atMs,
     follows: decision?.follows ?? null,
     witnesses: columns,
-    rows: [...rows, ...others.map((one) => decidedRow(one, witnesses))].sort(inOrder),
+    endpoints,
+    disagreements: disputed.length,
+    rows: rows.sort(inOrder),
     journeys,
     problems: [
       ...(decision?.problems ?? []),
@@ -74,9 +86,27 @@ export function truthTable(options: TruthTableOptions): TruthTable {
   };
 }
 
-function rowOf(view: EndpointView, columns: readonly Witness[], options: TruthTableOptions): Row {
+function placeOf({ address, port }: { readonly address: string; readonly port: number }): string {
+  return `${address} ${port}`;
+}
+
+/** A pass over all decisions for each endpoint would take minutes in a service of 100,000. */
+function byPlace(endpoints: readonly DecidedRow[]): ReadonlyMap<string, readonly DecidedRow[]> {
+  const places = new Map<string, DecidedRow[]>();
+  for (const one of endpoints) {
+    const place = placeOf(one);
+    places.set(place, [...(places.get(place) ?? []), one]);
+  }
+  return places;
+}
+
+function rowOf(
+  view: EndpointView,
+  decided: DecidedRow | undefined,
+  columns: readonly Witness[],
+  options: TruthTableOptions,
+): Row {
   const { endpoint, podName, witnesses } = view;
-  const decided = options.decision?.endpoints.find((one) => isSameRow(view, one));
   const cells = columns.map((witness) => {
     const shown = witnesses.find((one) => isSameWitness(one.witness, witness));
     if (shown === undefined) return unknownCell;

@@ -49,6 +49,7 @@ export class AnsweringServer {
   adjust: (state: State) => State = (state) => state;
   journeys = journeysAt;
   doctor = doctorAt;
+  truth = truthAt;
   /** The instant at which the answers are made; fixed for pictures. */
   now: () => number = Date.now;
 
@@ -92,7 +93,7 @@ export class AnsweringServer {
       return { journeys, next: null };
     },
     "GET /api/v1/services": () => servicesAt(),
-    "GET /api/v1/services/shop/web": () => truthAt(this.now()),
+    "GET /api/v1/services/shop/web": () => this.truth(this.now()),
     "GET /api/v1/series": () => seriesAt(this.now()),
     "GET /api/v1/doctor": () => this.doctor(this.now()),
     "POST /api/v1/doctor": () => this.doctor(this.now()),

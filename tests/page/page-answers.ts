@@ -434,6 +434,8 @@ export function truthAt(now: number): TruthTable {
       { id: "probe", kind: "probe", label: "probe", isStock: false },
       { id: "traffic", kind: "traffic", label: "requests", isStock: false },
     ],
+    endpoints: 6,
+    disagreements: 5,
     rows: [
       gone("127.29.0.6", 12_000, 31),
       gone("127.29.0.3", 12_400, 29),

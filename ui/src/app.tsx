@@ -110,7 +110,9 @@ function View({ known, state, route, recording, onFile, onTour }: ViewProps) {
     case "what-if":
       return <WhatIfView state={state} route={route} />;
     case "recording":
-      if (recording !== undefined) return <RecordingView file={recording} route={route} />;
+      if (recording !== undefined) {
+        return <RecordingView file={recording} route={route} slowMs={state.slowMs} />;
+      }
       return (
         <Notice kind="empty" title="No recording is open">
           Drop a file that lockstep record wrote onto this page.

@@ -4,7 +4,7 @@ import { filterOf, matches, queryOf } from "./journey-filter.ts";
 import { journeyAt, journeyPath, lagText, pathText, readingOf } from "./journey-path.ts";
 
 const start = 1_700_000_000_000;
-const reading = readingOf({});
+const reading = readingOf({ slowMs: 2_000 });
 
 type Hop = Journey["hops"][number];
 
@@ -85,6 +85,7 @@ test("requests are never late, and a path has no point of an unknown time", () =
 
 test("the kind of a replica is read from the list of the server before its name", () => {
   const { kindOf } = readingOf({
+    slowMs: 2_000,
     replicas: [
       { name: "stock-1", kind: "lockstep", state: "connected", reportedAt: null, problem: null },
     ],

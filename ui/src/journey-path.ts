@@ -34,8 +34,6 @@ export interface JourneyPath {
   readonly label: string;
 }
 
-/** The default of `--slow`, for recordings. */
-const usualSlowMs = 2_000;
 /** A hop without the change for longer is stuck. */
 const stuckMs = 30_000;
 
@@ -45,10 +43,10 @@ export interface Reading {
   readonly slowMs: number;
 }
 
-type ReadingFacts = Partial<Pick<State, "replicas" | "slowMs">>;
+type ReadingFacts = Pick<State, "slowMs"> & Partial<Pick<State, "replicas">>;
 
 /** By the replicas that the server knows; in a recording by the names that the lab gives. */
-export function readingOf({ replicas = [], slowMs = usualSlowMs }: ReadingFacts): Reading {
+export function readingOf({ replicas = [], slowMs }: ReadingFacts): Reading {
   const kinds = new Map(replicas.map(({ name, kind }) => [name, kind]));
   const kindOf = (witness: string) => {
     const named = /^(lockstep|stock)\b/.exec(witness)?.[1] as "lockstep" | "stock" | undefined;

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { counted } from "../../../src/environment/counted.ts";
 import type { Journey, Journeys, State } from "../../../src/server/api.ts";
 import { type ApiError, get, useAnswer } from "../api.ts";
+import { duration } from "../format.ts";
 import {
   type FilterName,
   filterOf,
@@ -38,7 +39,7 @@ export function JourneysView({
   const query = queryOf(filter);
   const [, id] = route.path;
   const reading = readingOf(state);
-  const { journeys, next, error, isLoading, reload, more } = useList(known, filter, now);
+  const { journeys, hasMore, error, isLoading, reload, more } = useList(known, filter, now);
   return (
     <div className="stack">
       <FilterBar filter={filter} state={state} journeys={known.journeys} onFile={onFile} id={id} />
@@ -66,7 +67,7 @@ export function JourneysView({
             hrefOf={(journey) => journeyHref(journey, query)}
           />
         )}
-        {next !== null && (
+        {hasMore && (
           <button type="button" className="small-button" onClick={more}>
             Show older changes
           </button>
@@ -102,6 +103,8 @@ function EmptyList({
 interface Older {
   readonly asked: string;
   readonly pages: readonly Journeys[];
+  /** As many as a person asked for: the page knows up to a thousand, which are too many to draw at once. */
+  readonly rowsMax: number;
   readonly error?: ApiError;
 }
 
@@ -109,11 +112,12 @@ interface Older {
 function useList(known: Known, filter: JourneyFilter, now: number) {
   const query = queryOf(filter);
   const asked = query.toString();
-  const [older, setOlder] = useState<Older>({ asked, pages: [] });
+  const [chosen, setOlder] = useState<Older>({ asked, pages: [], rowsMax: pageSize });
+  const older = chosen.asked === asked ? chosen : { asked, pages: [], rowsMax: pageSize };
   query.set("limit", String(pageSize));
   const { revisions } = known;
   const first = useAnswer<Journeys>(`journeys?${query}`, `${revisions.journeys} ${revisions.all}`);
-  const pages = older.asked === asked ? older.pages : [];
+  const { pages, rowsMax } = older;
   const merged = new Map<string, Journey>();
   for (const page of [...(first.value ? [first.value] : []), ...pages]) {
     for (const journey of page.journeys) merged.set(journey.id, journey);
@@ -123,18 +127,20 @@ function useList(known: Known, filter: JourneyFilter, now: number) {
   }
   const next = pages.at(-1)?.next ?? (pages.length > 0 ? null : (first.value?.next ?? null));
   const more = () => {
-    if (next === null) return;
+    const asMany = { asked, pages, rowsMax: rowsMax + pageSize };
+    setOlder(asMany);
+    if (next === null || merged.size >= asMany.rowsMax) return;
     query.set("before", next);
     get<Journeys>(`journeys?${query}`).then(
-      (page) => setOlder({ asked, pages: [...pages, page] }),
-      (problem: ApiError) => setOlder({ asked, pages, error: problem }),
+      (page) => setOlder({ ...asMany, pages: [...pages, page] }),
+      (problem: ApiError) => setOlder({ ...asMany, error: problem }),
     );
   };
   return {
-    journeys: [...merged.values()].sort(newestFirst),
-    next,
+    journeys: [...merged.values()].sort(newestFirst).slice(0, rowsMax),
+    hasMore: next !== null || merged.size > rowsMax,
     more,
-    error: first.error ?? (older.asked === asked ? older.error : undefined),
+    error: first.error ?? older.error,
     isLoading: first.value === undefined,
     reload: first.reload,
   };
@@ -172,11 +178,14 @@ function Chosen({
 
 const outcomes = ["pending", "complete", "superseded", "withdrawn", "abandoned", "dropped"];
 const hops = Object.entries(hopNames);
-const lags: readonly (readonly [string, string])[] = [
-  ["100", "at least 100 ms"],
-  ["2000", "at least 2 s (slow)"],
-  ["30000", "at least 30 s"],
-];
+const lagsMs: readonly number[] = [100, 2_000, 30_000];
+
+/** The lag of `--slow` is one of them. */
+function lagChoices({ slowMs }: State): readonly (readonly [string, string])[] {
+  return [...new Set([...lagsMs, slowMs])]
+    .sort((a, b) => a - b)
+    .map((ms) => [String(ms), `at least ${duration(ms)}${ms === slowMs ? " (slow)" : ""}`]);
+}
 
 function FilterBar({
   filter,
@@ -218,7 +227,7 @@ function FilterBar({
       </label>
       <Choice name="cluster" filter={filter} values={clusters} set={set} />
       <Choice name="hop" filter={filter} values={hops} set={set} />
-      <Choice name="minLagMs" label="lag" filter={filter} values={lags} set={set} />
+      <Choice name="minLagMs" label="lag" filter={filter} values={lagChoices(state)} set={set} />
       <Choice name="cause" label="pod event" filter={filter} values={causes} set={set} />
       <Choice name="outcome" filter={filter} values={outcomes} set={set} />
       <span className="spring" />

@@ -19,7 +19,15 @@ const sliderSteps = 2_000;
 const playMs = 30_000;
 const frameMs = 100;
 
-export function RecordingView({ file, route }: { readonly file: File; readonly route: Route }) {
+export function RecordingView({
+  file,
+  route,
+  slowMs,
+}: {
+  readonly file: File;
+  readonly route: Route;
+  readonly slowMs: number;
+}) {
   const [recording, setRecording] = useState<Recording>();
   const [error, setError] = useState<ApiError>();
   useEffect(() => {
@@ -49,17 +57,19 @@ export function RecordingView({ file, route }: { readonly file: File; readonly r
       </Notice>
     );
   }
-  return <Scrubber name={file.name} recording={recording} id={route.path[1]} />;
+  return <Scrubber name={file.name} recording={recording} id={route.path[1]} slowMs={slowMs} />;
 }
 
 function Scrubber({
   name,
   recording,
   id,
+  slowMs,
 }: {
   readonly name: string;
   readonly recording: Recording;
   readonly id: string | undefined;
+  readonly slowMs: number;
 }) {
   const { from, to, journeys, clusters, leftOut, notes } = recording;
   const [at, setAt] = useState(to);
@@ -75,7 +85,7 @@ function Scrubber({
   }, [isPlaying, lengthMs]);
   const shownAt = Math.min(at, to);
   if (isPlaying && at >= to) setPlaying(false);
-  const reading = readingOf({});
+  const reading = readingOf({ slowMs });
   const then = journeys.flatMap((journey) => journeyAt(journey, shownAt) ?? []);
   const inFlight = then.filter(isInFlight);
   const rows = [...then].sort(newestFirst).slice(0, rowsMax);

@@ -37,6 +37,8 @@ export function ServicesView({
 const listEveryMs = 5_000;
 const listMax = 200;
 const tableEveryMs = 2_000;
+/** More rows at once would make a browser slow; a person asks for them. */
+const rowsAtOnce = 200;
 
 function ServiceList({ route, revision }: { readonly route: Route; readonly revision: number }) {
   const search = route.query.get("search") ?? "";
@@ -237,22 +239,23 @@ function cellsOf({ kind, places }: Column, { cells }: TruthRow): readonly Cell[]
 }
 
 function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: number }) {
-  const { service, follows, witnesses, rows } = table;
+  const { service, follows, witnesses, rows, endpoints, disagreements } = table;
   const columns = columnsOf(witnesses);
-  const disputed = rows.filter(({ isDisputed }) => isDisputed).length;
   // Only a replica of Lockstep has a decision.
   const hasState = rows.some(({ state }) => state !== null);
   const served = rows.filter(({ state }) => state === "active" || state === "held").length;
   const [onlyDisputed, setOnlyDisputed] = useState(false);
-  const shown = onlyDisputed ? rows.filter(({ isDisputed }) => isDisputed) : rows;
+  const [rowsMax, setRowsMax] = useState(rowsAtOnce);
+  const wanted = onlyDisputed ? rows.filter(({ isDisputed }) => isDisputed) : rows;
+  const shown = wanted.slice(0, rowsMax);
   return (
     <section className="panel" aria-label="Endpoints by source">
       <h2>
         {service}{" "}
         <em>
-          {hasState
-            ? `${served} of ${counted(rows.length, "endpoint")} get requests`
-            : counted(rows.length, "endpoint")}
+          {hasState && rows.length === endpoints
+            ? `${count(served)} of ${counted(endpoints, "endpoint")} get requests`
+            : counted(endpoints, "endpoint")}
           {follows !== null && (
             <span title={follows.reason}>
               ; Lockstep follows {follows.mode}
@@ -261,14 +264,14 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
           )}
         </em>
         <span className="spring" />
-        {disputed > 0 && (
+        {disagreements > 0 && (
           <label className="check">
             <input
               type="checkbox"
               checked={onlyDisputed}
               onChange={({ target }) => setOnlyDisputed(target.checked)}
             />
-            only disagreements ({disputed})
+            only disagreements ({count(disagreements)})
           </label>
         )}
       </h2>
@@ -308,6 +311,14 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
             </tbody>
           </table>
         </WideTable>
+      )}
+      {shown.length < wanted.length && (
+        <p className="dim">
+          {count(shown.length)} of {count(wanted.length)} rows are shown.{" "}
+          <button type="button" className="button" onClick={() => setRowsMax(rowsMax + rowsAtOnce)}>
+            Show {count(Math.min(rowsAtOnce, wanted.length - shown.length))} more
+          </button>
+        </p>
       )}
       <p className="dim legend-text">
         ● in · ○ out · ◐ draining · ◇ held · ! suspect · ? unknown · ▲ highlighted row: the sources
