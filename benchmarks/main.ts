@@ -34,7 +34,7 @@ if (benchmark === undefined || unknown !== undefined || args.includes("--help"))
     "Usage: npm run bench -- NAME [--json] [--quick] [--minutes N] [--parts A,B] [--write-docs]";
   const quick =
     "  * takes --quick: a short run, for a look rather than for figures\n" +
-    `  scale takes --minutes: how long changes go on\n${partsHelp()}`;
+    `  scale and page take --minutes: how long changes go on\n${partsHelp()}`;
   process.stderr.write(`${usage}\n\n${list.join("\n")}\n\n${quick}\n`);
   process.exitCode = args.includes("--help") ? 0 : 2;
 } else {

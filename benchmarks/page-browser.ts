@@ -21,6 +21,8 @@ import {
 export interface BrowserOptions {
   readonly progress: Progress;
   readonly quick: boolean;
+  /** How long the memory of the page is followed. */
+  readonly minutes: number;
   /** The address of the server whose observer sees the changes. */
   readonly url: string;
   /** Lets the changes happen for this long, as fast as a person would see them. */
@@ -128,9 +130,8 @@ requestAnimationFrame(function frame(now) {
 
 async function memoryFigures(
   browser: Browser,
-  { progress, quick, url, changesFor }: BrowserOptions,
+  { progress, minutes, url, changesFor }: BrowserOptions,
 ): Promise<Figures> {
-  const minutes = quick ? 2 : 30;
   const context = await openContext(browser);
   try {
     const page = await context.newPage();

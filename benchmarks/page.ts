@@ -12,7 +12,7 @@ import { PageServer } from "../src/server/page-server.ts";
 import type { JourneyEvent } from "../src/timeline/journey-event.ts";
 import { atMost, type Benchmark, type Figures, median, type Progress, plain } from "./benchmark.ts";
 import { JourneysWorld, podsPerService } from "./journeys-world.ts";
-import { browserFigures, bundleFigures } from "./page-browser.ts";
+import { type BrowserOptions, browserFigures, bundleFigures } from "./page-browser.ts";
 
 const services = 10_000;
 const changesPerSecond = 100;
@@ -35,7 +35,8 @@ export const pageBenchmark: Benchmark = {
   description:
     "the page at 10k services: share of a core, bytes and memory of its server; frames, memory, first paint and size in a browser",
   hasQuickRun: true,
-  async run(progress, { quick }) {
+  takesMinutes: true,
+  async run(progress, { quick, minutes = quick ? 2 : 30 }) {
     const world = filledWorld(progress);
     const [turns, seconds] = quick ? [1, 5] : [5, 20];
     progress("warming up");
@@ -47,14 +48,13 @@ export const pageBenchmark: Benchmark = {
         results[beside].push(await oneTurn(world, beside, seconds));
       }
     }
-    return { ...figuresOf(results), ...(await inBrowser(world, progress, quick)) };
+    return { ...figuresOf(results), ...(await inBrowser(world, { progress, quick, minutes })) };
   },
 };
 
 async function inBrowser(
   world: JourneysWorld,
-  progress: Progress,
-  quick: boolean,
+  options: Pick<BrowserOptions, "progress" | "quick" | "minutes">,
 ): Promise<Figures> {
   const server = await startServer(world);
   listener.onEvent = server.onEvent;
@@ -62,7 +62,7 @@ async function inBrowser(
     const changesFor = async (seconds: number): Promise<void> => {
       await paced(world, madeFor(world, seconds));
     };
-    const figures = await browserFigures({ progress, quick, url: server.url, changesFor });
+    const figures = await browserFigures({ ...options, url: server.url, changesFor });
     return { ...bundleFigures(), ...figures };
   } finally {
     listener.onEvent = () => undefined;

