@@ -6,6 +6,9 @@ import type { Evidence } from "../evidence/evidence.ts";
 import type { LabelledFacts, Labels, ServiceFacts } from "../evidence/objects.ts";
 import { placeText } from "../evidence/sign-log.ts";
 
+/** Shorter names are alike by chance. */
+const mistypedMin = 4;
+
 interface Mismatch {
   readonly service: ServiceFacts;
   readonly text: string;
@@ -72,7 +75,9 @@ function selectorMismatches(
   near: readonly LabelledFacts[],
 ): readonly Mismatch[] {
   // Pods of other services say nothing: one has to be meant by this selector.
-  const meant = near.find(({ labels }) => isSimilar(service.selector, labels));
+  const meant =
+    near.find(({ labels }) => isSimilar(service.selector, labels)) ??
+    unselected(evidence, near).find(({ labels }) => isMistyped(service.selector, labels));
   if (meant === undefined) return [];
   const text =
     `The selector ${textOf(service.selector)} of service ${nameOf(service)} does not match ` +
@@ -120,6 +125,41 @@ function matches(selector: Labels, labels: Labels): boolean {
 function isSimilar(selector: Labels, labels: Labels): boolean {
   const values = new Set(Object.values(labels));
   return Object.values(selector).some((value) => values.has(value));
+}
+
+/** Pods that no service selects: a mistyped selector is meant for one of these. */
+function unselected(
+  { objects }: Evidence,
+  near: readonly LabelledFacts[],
+): readonly LabelledFacts[] {
+  const services = [...objects.services.values()].filter(
+    ({ selector }) => Object.keys(selector).length > 0,
+  );
+  return near.filter(
+    ({ namespace, labels }) =>
+      !services.some(
+        ({ key, selector }) =>
+          namespaceOf(key) === namespaceOr(namespace) && matches(selector, labels),
+      ),
+  );
+}
+
+/** Each value of the selector is there, or is there with one letter more, less or different. */
+function isMistyped(selector: Labels, labels: Labels): boolean {
+  return Object.entries(selector).every(([key, value]) => {
+    const other = labels[key];
+    return other !== undefined && (other === value || isOneLetterOff(value, other));
+  });
+}
+
+/** `web-1` and `web-2` are two names, not one with a mistake. */
+function isOneLetterOff(a: string, b: string): boolean {
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
+  if (short.length < mistypedMin || long.length - short.length > 1) return false;
+  const at = long.split("").findIndex((letter, index) => letter !== short[index]);
+  const rest = short.slice(short.length === long.length ? at + 1 : at);
+  const letters = [long[at], short.length === long.length ? short[at] : ""].join("");
+  return long.slice(at + 1) === rest && /^[a-z]+$/i.test(letters);
 }
 
 function textOf(labels: Labels): string {
