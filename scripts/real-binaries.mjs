@@ -9,9 +9,17 @@ import { fileURLToPath } from "node:url";
 
 const moduleFolder = join(dirname(dirname(fileURLToPath(import.meta.url))), "e2e", "real");
 
-/** The conformance specs of the Multi-Cluster Services API need older modules than those programs. */
-const specsFolder = join(moduleFolder, "mcs");
-const specsPackage = "sigs.k8s.io/mcs-api/conformance";
+/** Conformance suites of other projects need other modules than those programs. */
+const suites = {
+  mcs: {
+    title: "the conformance specs of the Multi-Cluster Services API",
+    package: "sigs.k8s.io/mcs-api/conformance",
+  },
+  gateway: {
+    title: "the conformance suite of the Gateway API",
+    package: "sigs.k8s.io/gateway-api/conformance",
+  },
+};
 
 /** Package to build → what the program is called. */
 const programs = {
@@ -54,25 +62,24 @@ export function realBinaries(say) {
   return folder;
 }
 
-/** The program of the conformance specs, built now unless an earlier run built the same. */
-export function mcsConformance(say) {
+/** The program of a conformance suite, built now unless an earlier run built the same. */
+export function conformanceSuite(name, say) {
   const { version, problem } = goVersion();
   if (problem !== undefined) throw new Error(problem);
-  const program = join(cacheFolder(), `mcs-conformance-${fingerprint(version, specsFolder)}`);
+  const folder = join(moduleFolder, name);
+  const program = join(cacheFolder(), `${name}-conformance-${fingerprint(version, folder)}`);
   if (existsSync(program)) return program;
   mkdirSync(cacheFolder(), { recursive: true });
-  say(
-    `Building the conformance specs of the Multi-Cluster Services API (kept in ${cacheFolder()})`,
-  );
+  say(`Building ${suites[name].title} (kept in ${cacheFolder()})`);
   const partial = `${program}.${process.pid}`;
-  go(["test", "-c", "-mod=readonly", "-o", partial, specsPackage], specsFolder);
+  go(["test", "-c", "-mod=readonly", "-o", partial, suites[name].package], folder);
   renameSync(partial, program);
   return program;
 }
 
-/** The version of those specs. */
-export function mcsConformanceVersion() {
-  return pinned(specsPackage, specsFolder);
+/** The version of a suite. */
+export function conformanceVersion(name) {
+  return pinned(suites[name].package, join(moduleFolder, name));
 }
 
 /**

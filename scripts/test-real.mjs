@@ -10,9 +10,9 @@ import { helmProgram } from "./helm.mjs";
 import { peerBinaries } from "./peer-binaries.mjs";
 import {
   buildClient,
+  conformanceSuite,
+  conformanceVersion,
   goVersion,
-  mcsConformance,
-  mcsConformanceVersion,
   realBinaries,
 } from "./real-binaries.mjs";
 
@@ -70,10 +70,11 @@ function main() {
     const folder = realBinaries((line) => process.stdout.write(`${line}\n`));
     process.stdout.write(`Real programs: ${folder} (${version})\n`);
     buildClient();
-    process.env["LOCKSTEP_MCS_CONFORMANCE"] = mcsConformance((line) =>
-      process.stdout.write(`${line}\n`),
-    );
-    process.env["LOCKSTEP_MCS_CONFORMANCE_VERSION"] = mcsConformanceVersion();
+    for (const suite of ["mcs", "gateway"]) {
+      const variable = `LOCKSTEP_${suite.toUpperCase()}_CONFORMANCE`;
+      process.env[variable] = conformanceSuite(suite, (line) => process.stdout.write(`${line}\n`));
+      process.env[`${variable}_VERSION`] = conformanceVersion(suite);
+    }
     process.env["LOCKSTEP_HELM"] = helmProgram((line) => process.stdout.write(`${line}\n`));
     if (files.some((file) => peersTest.includes(file))) {
       process.env["LOCKSTEP_PEERS"] = JSON.stringify(

@@ -32,6 +32,11 @@ export function gatewayApi(channel: "standard" | "experimental"): PublishedApi {
   };
 }
 
+/** Of the version that the conformance suite tests. */
+export function gatewayApiOfConformance(): readonly PublishedObject[] {
+  return definitionsIn(downloaded("gateway-api-conformance"), "config/crd/standard");
+}
+
 export function multiClusterServicesApi(): PublishedApi {
   const module = downloaded("mcs-api");
   return {
