@@ -1,6 +1,7 @@
 // The leftovers of a killed run are ended and removed only if they provably belong to that run.
 import { expect, test } from "vitest";
 import type { Environment } from "../environment/environment.ts";
+import type { FileLock } from "../environment/files.ts";
 import { simulate } from "../simulation/simulation.ts";
 import { makeRunFolder } from "./run-folder.ts";
 
@@ -11,6 +12,7 @@ class Machine {
   readonly environment: Environment;
   readonly ended: number[] = [];
   readonly #alive = new Set<number>();
+  readonly #locks = new Map<number, FileLock>();
 
   constructor(real: Environment) {
     const isAlive = (pid: number): boolean => this.#alive.has(pid);
@@ -35,7 +37,9 @@ class Machine {
   async folderOf(pid: number): Promise<string> {
     const { processes } = this.environment;
     const its = { ...this.environment, processes: { ...processes, pid } };
-    return (await makeRunFolder(its)).folder;
+    const { folder, lock } = await makeRunFolder(its);
+    this.#locks.set(pid, lock);
+    return folder;
   }
 
   async hasProxy(folder: string, pid: number): Promise<void> {
@@ -44,8 +48,9 @@ class Machine {
     await files.write(`${folder}/lockstep-1/nginx.pid`, `${pid}\n`);
   }
 
-  gone(pid: number): void {
+  async gone(pid: number): Promise<void> {
     this.#alive.delete(pid);
+    await this.#locks.get(pid)?.release();
   }
 }
 
@@ -63,7 +68,7 @@ test("the nginx and the folder of a killed run are removed, with a note", () =>
     const folder = await machine.folderOf(20);
     await machine.hasProxy(folder, 21);
     await machine.runs(21, 3, `nginx: master process nginx -p ${folder}/lockstep-1 -c x`);
-    machine.gone(20);
+    await machine.gone(20);
     const { cleaned } = await makeRunFolder(machine.environment);
     expect(cleaned).toBe(
       `cleaned up after 1 run that had been killed (nginx ended: 1, removed: ${folder})`,
@@ -76,6 +81,7 @@ test("so does that of a killed run whose pid another process has by now", () =>
   onMachine(async (machine) => {
     await machine.runs(20, 2);
     const folder = await machine.folderOf(20);
+    await machine.gone(20);
     await machine.runs(20, 7, "somebody else");
     expect((await makeRunFolder(machine.environment)).cleaned).toContain(folder);
     expect(machine.ended).toEqual([]);
@@ -87,9 +93,16 @@ test("an nginx with another prefix that has the pid by now is left alone", () =>
     const folder = await machine.folderOf(20);
     await machine.hasProxy(folder, 21);
     await machine.runs(21, 3, "nginx: master process nginx -p /etc/nginx -c x");
-    machine.gone(20);
+    await machine.gone(20);
     expect((await makeRunFolder(machine.environment)).cleaned).toContain("nginx ended: 0");
     expect(machine.ended).toEqual([]);
+  }));
+
+test("a run in a container with pids of its own keeps its folder", () =>
+  onMachine(async (machine) => {
+    const folder = await machine.folderOf(4_000);
+    expect((await makeRunFolder(machine.environment)).cleaned).toBeUndefined();
+    expect(await machine.environment.files.kind(folder)).toBe("folder");
   }));
 
 test("a run that goes on keeps all it has", () =>

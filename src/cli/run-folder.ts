@@ -1,22 +1,26 @@
-// The folder of one run for its files. Its name has the pid, and a file in it has the start time of
-// the process, so a later run finds folders of killed runs. It then ends their nginx, which
-// outlives its controller by design, and removes the folder.
+// The folder of one run for its files. The run holds a lock on a file in it, which ends with the
+// process, so a later run finds folders of killed runs. It then ends their nginx, which outlives its
+// controller by design, and removes the folder. Pids alone would not do: a container that shares the
+// temporary folder has pids of its own.
 import { dirname } from "node:path";
 import { counted } from "../environment/counted.ts";
 import type { Environment } from "../environment/environment.ts";
-import { type Files, FilesError, passableFolder } from "../environment/files.ts";
+import { type FileLock, type Files, FilesError, passableFolder } from "../environment/files.ts";
 import { NginxProcess } from "../outputs/nginx/nginx-process.ts";
 
 type Pieces = Pick<Environment, "files" | "processes" | "timers" | "clock">;
 
-/** Start time of the owner from `/proc`, because pids are reused. */
-const ownerFile = "owner-started";
+const lockFile = "run.lock";
 
-const folderName = /^lockstep-(?:up|incident|lab)-(\d+)-/;
+const folderName = /^lockstep-(?:up|incident|lab)-\d+-/;
+
+/** A lock that nothing refers to ends; these are held until this process ends. */
+const heldLocks = new Set<FileLock>();
 
 export interface RunFolder {
   /** The caller removes it at the end. */
   readonly folder: string;
+  readonly lock: FileLock;
   /** Cleaned up from killed runs; undefined when there was nothing. */
   readonly cleaned: string | undefined;
 }
@@ -29,9 +33,11 @@ export async function makeRunFolder(
   const folder = await files.temporaryDirectory(`lockstep-${command}-${processes.pid}-`);
   // Started by root, nginx has workers of another user, who open files in it by their paths.
   if (processes.isRoot && command !== "lab") await files.setMode(folder, passableFolder);
-  const started = await startedAt(files, processes.pid);
-  if (started !== undefined) await files.write(`${folder}/${ownerFile}`, started);
-  return { folder, cleaned: await cleanUpKilledRuns(environment, dirname(folder)) };
+  const lock = await files.lock(`${folder}/${lockFile}`);
+  // Another run that cleans up was faster, and removes this folder.
+  if (lock === undefined) return await makeRunFolder(environment, command);
+  heldLocks.add(lock);
+  return { folder, lock, cleaned: await cleanUpKilledRuns(environment, dirname(folder)) };
 }
 
 async function cleanUpKilledRuns(environment: Pieces, above: string): Promise<string | undefined> {
@@ -39,13 +45,14 @@ async function cleanUpKilledRuns(environment: Pieces, above: string): Promise<st
   const removed: string[] = [];
   let ended = 0;
   for (const name of await files.list(above)) {
-    const pid = Number(folderName.exec(name)?.[1] ?? Number.NaN);
-    if (Number.isNaN(pid)) continue;
+    if (!folderName.test(name)) continue;
     const folder = `${above}/${name}`;
     try {
-      if (await isOwnedBy(environment, folder, pid)) continue;
+      const lock = await lockOfKilledRun(files, folder);
+      if (lock === undefined) continue;
       ended += await endProxies(environment, folder);
       await files.remove(folder);
+      await lock.release();
       removed.push(folder);
     } catch (error) {
       // It belongs to another user, whose next run removes it.
@@ -57,22 +64,10 @@ async function cleanUpKilledRuns(environment: Pieces, above: string): Promise<st
   return `cleaned up after ${runs} that had been killed (nginx ended: ${ended}, removed: ${removed.join(", ")})`;
 }
 
-async function isOwnedBy(
-  { files, processes }: Pieces,
-  folder: string,
-  pid: number,
-): Promise<boolean> {
-  if (!processes.isAlive(pid)) return false;
-  const noted = textOf(await files.read(`${folder}/${ownerFile}`));
-  const started = await startedAt(files, pid);
-  return noted === undefined || started === undefined || noted === started;
-}
-
-/** In clock ticks since boot; undefined on other systems. */
-async function startedAt(files: Files, pid: number): Promise<string | undefined> {
-  const stat = textOf(await files.read(`/proc/${pid}/stat`)) ?? "";
-  // proc(5): the 22nd field. The second is a name in parentheses, which may hold any character.
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+/** Undefined while the run goes on, or has not locked its folder yet. */
+async function lockOfKilledRun(files: Files, folder: string): Promise<FileLock | undefined> {
+  const path = `${folder}/${lockFile}`;
+  return (await files.kind(path)) === "file" ? await files.lock(path) : undefined;
 }
 
 /** Returns their number; a master ends its workers. */
