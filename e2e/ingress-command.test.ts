@@ -80,7 +80,7 @@ describe.skipIf(withoutNginx !== false)("lockstep ingress", () => {
     expect({ code: near.code, output: near.output }).toEqual({
       code: 1,
       output:
-        "✗ shop-2.example/: no Ingress of the class has the host shop-2.example (404)\n" +
+        "✗ shop-2.example/: no served Ingress or route has the host shop-2.example (404)\n" +
         "\n" +
         "  similar   shop-1.example\n",
     });

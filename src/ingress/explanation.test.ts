@@ -26,6 +26,7 @@ function tables(
   return {
     hosts: new Map(Object.entries(hosts)),
     originOf: () => origin,
+    ports: { http: 8080, https: 8443 },
     problems: [
       { origin, message: "an annotation is ignored" },
       {
@@ -163,7 +164,7 @@ test("an unknown host is answered with similar ones", () => {
   );
   expect({ status, verdict, near }).toEqual({
     status: 404,
-    verdict: "no Ingress of the class has the host shop.exmaple",
+    verdict: "no served Ingress or route has the host shop.exmaple",
     near: ["shop.example"],
   });
 });
@@ -186,7 +187,7 @@ test("a host that was lost to another is answered with who says so", () => {
 
 test("a host that only an Ingress of another class has is answered with that", () => {
   const shown = explain(question("left.example"), tables({ "lift.example": [rule("/")] }));
-  expect(shown.verdict).toBe("no Ingress of the class has the host left.example");
+  expect(shown.verdict).toBe("no served Ingress or route has the host left.example");
   expect(shown.problems).toEqual(["Ingress shop/left has this host and path"]);
   expect(shown.near).toEqual([]);
 });
@@ -208,4 +209,16 @@ test("a host that an Ingress was refused is explained where a wildcard serves it
     "Ingress shop/other: host lost.example belongs to another",
   ]);
   expect(explain(question("ost.example"), served).problems).toEqual(["an annotation is ignored"]);
+});
+
+test("a rule of one listener's port is for requests of its scheme", () => {
+  const hosts = {
+    "web.example": [
+      rule("/", { service: "", policy: { refuse: 404 }, when: { ports: [8080] } }),
+      rule("/", { when: { ports: [8443] } }),
+    ],
+  };
+  const { status } = explain(question("web.example"), tables(hosts));
+  const secure = explain(question("web.example", "/", { isSecure: true }), tables(hosts));
+  expect([status, secure.services.map(({ service }) => service)]).toEqual([404, [web]]);
 });

@@ -25,6 +25,8 @@ export interface ExplainedTables {
   readonly hosts: ReadonlyMap<string, readonly PathRule[]>;
   readonly originOf: (host: string, rule: PathRule) => RouteOrigin | undefined;
   readonly problems: readonly RoutingProblem[];
+  /** Of the proxy, without TLS and with it; undefined where it has none. */
+  readonly ports: { readonly http: number | undefined; readonly https: number | undefined };
   readonly portOf: (service: string) => PortReport;
   /** Matching rules of Ingresses of other classes, a sentence each; see `other-classes.ts`. */
   readonly leftAlone: (question: Question) => readonly string[];
@@ -35,10 +37,10 @@ export interface Explanation {
   readonly verdict: string;
   /** The status a client would see that no endpoint has given; undefined when endpoints answer. */
   readonly status: number | undefined;
-  /** As the Ingress writes it; undefined when no host matches. */
+  /** As the object writes it; undefined when no host matches. */
   readonly host: string | undefined;
   readonly rule: PathRule | undefined;
-  /** `Ingress shop/web`. */
+  /** `Ingress shop/web` or `HTTPRoute shop/web`. */
   readonly origin: string | undefined;
   /** The policies of the route, a sentence each. */
   readonly asks: readonly string[];
@@ -171,13 +173,13 @@ function canaryTakes({ headers }: Question, canary: Canary): "always" | "never" 
   return byShare ? "share" : wants ? "always" : "never";
 }
 
-function findRoute({ host, path, headers }: Question, { hosts }: ExplainedTables) {
+function findRoute({ host, path, headers, isSecure }: Question, { hosts, ports }: ExplainedTables) {
   const compiled = (name: string) => {
     const rules = hosts.get(name);
     return rules && compileHost(rules);
   };
-  // Of rules for other methods, parameters or ports nothing was asked.
-  const asked = { port: undefined, method: "GET", headers, query: {} };
+  // Of rules for other methods or parameters nothing was asked.
+  const asked = { port: isSecure ? ports.https : ports.http, method: "GET", headers, query: {} };
   return findRule(compiled, host, path, asked);
 }
 
@@ -197,7 +199,7 @@ function unmatched(question: Question, tables: ExplainedTables): Explanation {
   const known = candidates.flatMap((one) => hosts.get(one) ?? []);
   const verdict =
     candidates.length === 0
-      ? `no Ingress of the class has the host ${host}`
+      ? `no served Ingress or route has the host ${host}`
       : `no path of host ${candidates.join(" or ")} matches ${path}`;
   const leftAlone = tables.leftAlone(question);
   // The name is known exactly, so similar names would not help.

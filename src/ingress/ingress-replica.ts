@@ -24,7 +24,7 @@ import type { SecretReference } from "../sources/secret-source.ts";
 import type { WatchStatus } from "../sources/watch-status.ts";
 import { DecisionLog } from "./decision-log.ts";
 import type { DecisionsOptions, TruthChange } from "./decisions.ts";
-import { type Explanation, explain, type Question } from "./explanation.ts";
+import { type ExplainedTables, type Explanation, explain, type Question } from "./explanation.ts";
 import { type IngressCluster, IngressLoop } from "./ingress-loop.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
 import { Leadership, type LeadershipSettings } from "./leadership.ts";
@@ -241,6 +241,7 @@ export class IngressReplica {
     return explain(question, {
       hosts,
       problems,
+      ports: firstPorts(this.#options.listen),
       originOf: (host, rule) => decisions.originOf(host, rule),
       portOf: (service) => portReport(service, decisions, (key) => used?.get(key)),
       leftAlone: (asked) => inOtherClasses(asked, this.#asked()),
@@ -474,12 +475,23 @@ export class IngressReplica {
  * ones, which load balancers lead there.
  */
 function portsOf(listen: IngressReplicaOptions["listen"]): ProxyPorts {
-  const plain = listen.filter(({ tls, http2 }) => tls !== true && http2 !== true);
-  const secure = listen.filter(({ tls }) => tls === true);
+  const { plain, secure } = byScheme(listen);
   const ports = (some: typeof plain, usual: number): ReadonlyMap<number, number> => {
     const own = some.map(({ port }): [number, number] => [port, port]);
     const [first] = own;
     return new Map([...(first === undefined ? [] : [[usual, first[1]] as const]), ...own]);
   };
   return { http: ports(plain, 80), https: ports(secure, 443) };
+}
+
+function firstPorts(listen: IngressReplicaOptions["listen"]): ExplainedTables["ports"] {
+  const { plain, secure } = byScheme(listen);
+  return { http: plain[0]?.port, https: secure[0]?.port };
+}
+
+function byScheme(listen: IngressReplicaOptions["listen"]) {
+  return {
+    plain: listen.filter(({ tls, http2 }) => tls !== true && http2 !== true),
+    secure: listen.filter(({ tls }) => tls === true),
+  };
 }

@@ -23,7 +23,12 @@ test("a path or the name of a pod cannot command the terminal", () => {
     verdict: "no path matches",
     status: 404,
     host: "shop.example",
-    rule: { path: `/${clear}`, type: "Prefix", service: "shop/web:80" },
+    rule: {
+      path: `/${clear}`,
+      type: "Prefix",
+      service: "shop/web:80",
+      when: { method: "GET", headers: [{ name: "v", value: clear }] },
+    },
     origin: undefined,
     asks: [],
     services: [{ ...port, because: "the rule names it" }],
@@ -36,4 +41,5 @@ test("a path or the name of a pod cannot command the terminal", () => {
     expect(text).toContain("web\\u{1b}[2J\\u{9b}1m\\u{202e}");
   }
   expect(explained).toContain("Prefix /\\u{1b}[2J");
+  expect(explained).toContain("only if   method GET, header v is \\u{1b}[2J");
 });

@@ -1,6 +1,7 @@
 // Runs `lockstep ingress explain` and `lockstep ingress endpoints`: both ask a running ingress and print
 // its answer.
 import { Command } from "commander";
+import type { FieldCondition, RouteConditions } from "../../../decide/route-conditions.ts";
 import { visible } from "../../../decide/routing/shown-text.ts";
 import type { Terminal } from "../../../environment/terminal.ts";
 import type { Explanation } from "../../../ingress/explanation.ts";
@@ -45,7 +46,7 @@ Examples:
 export function explainCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const command = new Command("explain")
     .description(
-      "show the Ingress, rule, service and endpoints that would serve a request, and why",
+      "show the Ingress or HTTPRoute, rule, service and endpoints that would serve a request, and why",
     )
     .argument("<host/path>", "such as shop.example/cart; with https:// for a TLS request")
     .option(
@@ -117,6 +118,7 @@ export function explanationText(
     "",
     ...(host === undefined ? [] : fact("host", host)),
     ...(rule === undefined ? [] : fact("path", `${rule.type} ${rule.path}`)),
+    ...(rule?.when === undefined ? [] : fact("only if", conditionsText(rule.when))),
     ...(origin === undefined ? [] : fact("from", origin)),
     ...asks.flatMap((sentence, index) => fact(index === 0 ? "policy" : "", sentence)),
     ...near.flatMap((name, index) => fact(index === 0 ? "similar" : "", name)),
@@ -129,6 +131,19 @@ export function explanationText(
     ]),
   ];
   return `${lines.join("\n").trimEnd()}\n`;
+}
+
+function conditionsText({ ports = [], method, headers = [], query = [] }: RouteConditions): string {
+  const ofField = (what: string) => (field: FieldCondition) =>
+    field.pattern === undefined
+      ? `${what} ${field.name} is ${field.value ?? ""}`
+      : `${what} ${field.name} matches ${field.pattern}`;
+  return [
+    ...(ports.length === 0 ? [] : [`port ${ports.join(" or ")}`]),
+    ...(method === undefined ? [] : [`method ${method}`]),
+    ...headers.map(ofField("header")),
+    ...query.map(ofField("parameter")),
+  ].join(", ");
 }
 
 function decoded(pathname: string): string {
