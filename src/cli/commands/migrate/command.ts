@@ -4,10 +4,12 @@ import type { CommandContext, ExitCode } from "../../command.ts";
 import { helpText } from "../../help-text.ts";
 import { checkCommand } from "./check-command.ts";
 import { compareCommand } from "./compare-command.ts";
+import { gatewayCommand } from "./gateway-command.ts";
 
 const epilogue = `
-Both commands only read. check compares objects, compare sends GET and HEAD requests and compares the
+All commands only read. check compares objects, compare sends GET and HEAD requests and compares the
 answers. Run check first: it finds what no request shows, such as a limit that no client has reached.
+gateway prints the Ingresses as objects of the Gateway API.
 
 Examples:
   lockstep migrate check --context prod
@@ -20,5 +22,6 @@ export function migrateCommand(context: CommandContext, done: (code: ExitCode) =
     .addHelpText("after", helpText(context, epilogue));
   command.addCommand(checkCommand(context, done));
   command.addCommand(compareCommand(context, done));
+  command.addCommand(gatewayCommand(context, done));
   return command;
 }
