@@ -98,7 +98,9 @@ class Writing {
         known.rules.push(rule);
         byOrigin.set(objectKey(origin), known);
       }
-      for (const one of byOrigin.values()) this.#addHost(host, one, backends);
+      const hasExactRoot = rules.some(({ path, type }) => path === "/" && type === "Exact");
+      const terms = { host, backends, hasExactRoot };
+      for (const one of byOrigin.values()) this.#addHost(one, terms);
     }
     const gateways = [...this.#listeners].flatMap(([namespace, listeners]) =>
       listeners.gateways(gatewayName).map(([name, some]) => ({
@@ -133,17 +135,17 @@ class Writing {
   }
 
   #addHost(
-    host: string,
     { origin, rules }: { readonly origin: Named; readonly rules: readonly PathRule[] },
-    backends: ReadonlyMap<string, Backend>,
+    terms: Omit<RuleTerms, "key">,
   ): void {
+    const { host } = terms;
     const key = objectKey(origin);
     if (host.startsWith("*.")) {
       this.#find(key, "without", `host ${host}: a wildcard here stands for any number of labels`);
     }
     const listeners = this.#listenersOf(origin.namespace);
     const secureListener = listeners.forHost(host);
-    const written = this.#rulesOf(rules, { host, key, backends });
+    const written = this.#rulesOf(rules, { ...terms, key });
     const isRedirected = written.plain !== written.secure;
     if (isRedirected && secureListener === undefined) {
       this.#find(key, "without", `host ${host} is redirected to https and has no certificate`);
@@ -218,6 +220,7 @@ class Writing {
     const where = `host ${host}, path ${plain(rule.path)}`;
     try {
       const { rules, without } = rulesOf(rule, match, {
+        ...terms,
         refOf: (service) => this.#refOf(service, terms.backends),
       });
       for (const one of without) this.#find(key, "without", `${where}: ${one}`);
@@ -261,6 +264,8 @@ interface RuleTerms {
   readonly host: string;
   readonly key: string;
   readonly backends: ReadonlyMap<string, Backend>;
+  /** A rule of the host is for its root alone. */
+  readonly hasExactRoot: boolean;
 }
 
 interface BackendRef {
@@ -268,7 +273,7 @@ interface BackendRef {
   readonly port: number;
 }
 
-interface RuleFacts {
+interface RuleFacts extends Pick<RuleTerms, "hasExactRoot"> {
   readonly refOf: (service: string) => BackendRef;
 }
 
@@ -298,7 +303,7 @@ const spared: readonly (keyof RoutePolicy)[] = [
 function rulesOf(
   rule: PathRule,
   match: { readonly path: object },
-  { refOf }: RuleFacts,
+  { refOf, hasExactRoot }: RuleFacts,
 ): { readonly rules: readonly WrittenRule[]; readonly without: readonly string[] } {
   const policy = rule.policy ?? {};
   const missing = needed.find((one) => policy[one] !== undefined);
@@ -318,7 +323,8 @@ function rulesOf(
     ...(timeouts !== undefined && { timeouts }),
   };
   const serving = servingRules(rule.service, policy.canaries ?? [], { match: path, others, refOf });
-  const root = appRootRule(rule, policy);
+  // Of two rules for one path the oldest route has it: that could be this one.
+  const root = rule.type === "Prefix" && hasExactRoot ? [] : appRootRule(rule, policy);
   return {
     rules: [...root, ...serving.rules],
     without: [
