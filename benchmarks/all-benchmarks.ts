@@ -2,6 +2,7 @@
 import { apiserverBenchmark } from "./apiserver.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { doctorBenchmark } from "./doctor.ts";
+import { gatewayBenchmark } from "./gateway.ts";
 import { historyBenchmark } from "./history.ts";
 import { ingressBenchmark } from "./ingress.ts";
 import { journeysBenchmark } from "./journeys.ts";
@@ -21,6 +22,7 @@ export const allBenchmarks: Readonly<Record<string, Benchmark>> = {
   proxy: proxyBenchmark,
   ingress: ingressBenchmark,
   peers: peersBenchmark,
+  gateway: gatewayBenchmark,
   scale: scaleBenchmark,
   sync: syncBenchmark,
   journeys: journeysBenchmark,

@@ -13,6 +13,8 @@ export interface BenchReplicaOptions {
   readonly port: number;
   readonly prefix: string;
   readonly workers: number;
+  /** In the status of objects, which it writes then. */
+  readonly publishAddress?: string | undefined;
 }
 
 export type ReplicaMessage =
@@ -56,6 +58,18 @@ const replica = new IngressReplica({
   prefix: options.prefix,
   workers: options.workers,
   status: { host, port: 0 },
+  ...(options.publishAddress !== undefined && {
+    leadership: {
+      publish: {
+        addresses: [{ ip: options.publishAddress, hostname: "" }],
+        lease: { namespace: "default", name: "lockstep-bench" },
+        identity: "bench",
+        podNamespace: undefined,
+        deposeGhosts: false,
+      },
+      watchedLocks: [],
+    },
+  }),
   onRouted: (entry) => tell({ kind: "routed", routed: changesOf(entry) }),
 });
 process.once("disconnect", () => process.exit(0));

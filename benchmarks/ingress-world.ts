@@ -23,6 +23,10 @@ export interface IngressWorldOptions extends BenchClusterOptions {
   readonly withStock: boolean;
   readonly witnessed: WitnessedKinds;
   readonly signal: AbortSignal;
+  /** Done before Lockstep starts. */
+  readonly prepare?: (client: KubeClient) => Promise<void>;
+  /** Lockstep leads and writes the status of objects, with this address. */
+  readonly publishAddress?: string;
 }
 
 export interface StartedIngress {
@@ -90,6 +94,7 @@ export class IngressWorld {
       progress("a stock replica (model) with its nginx");
       await this.#startStock(cluster, witnesses);
     }
+    await this.#options.prepare?.(this.#client(cluster, "lockstep-bench"));
     progress("a Lockstep replica with its nginx");
     const startedAt = performance.now();
     const port = await freePort(this.#options.environment, host);
@@ -179,12 +184,13 @@ export class IngressWorld {
   }
 
   async #startLockstep(cluster: BenchClusterAddress, port: number): Promise<ReplicaProcess> {
-    const { folder, meter } = this.#options;
+    const { folder, meter, publishAddress } = this.#options;
     const replica = await ReplicaProcess.start({
       cluster,
       port,
       prefix: prefixIn(folder),
       workers,
+      publishAddress,
       onRouted: ({ address, direction }, at) => meter.seen("lockstep", address, direction, at),
     });
     this.#started.push(() => replica.stop());

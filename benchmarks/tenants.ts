@@ -23,6 +23,7 @@ import { Flips } from "./ingress-flips.ts";
 import { ChangeMeter } from "./ingress-meter.ts";
 import type { ClusterSize } from "./ingress-objects.ts";
 import { type CpuUse, IngressWorld, type StartedIngress } from "./ingress-world.ts";
+import { createMachineService, machineService } from "./machine-service.ts";
 import { type BenchRun, withNginxRun } from "./nginx-run.ts";
 import { backendConfiguration, PlainNginx } from "./plain-nginx.ts";
 import { LoadProcess } from "./proxy-load.ts";
@@ -169,35 +170,19 @@ async function startLoad({ port }: StartedIngress): Promise<LoadProcess> {
   throw new Error("the calm tenant's host is not served");
 }
 
-/** A service with one pod, which is a listener on this machine. */
 async function createCalmTenant(client: KubeClient, port: number): Promise<void> {
   const namespace = "calm";
-  const create = (path: string, body: object) =>
-    client.request({ verb: "create", method: "POST", path, body });
-  const core = `/api/v1/namespaces/${namespace}`;
-  await create("/api/v1/namespaces", { metadata: { name: namespace } });
-  await create(`${core}/services`, {
-    metadata: { name: "web" },
-    spec: { selector: { app: "web" }, ports: [{ port: 80, targetPort: port }] },
-  });
-  await create(`${core}/pods`, {
-    metadata: { name: "web", labels: { app: "web" } },
-    spec: { nodeName: "node-1", containers: [{ name: "web", image: "web" }] },
-  });
-  const podIP = "127.0.0.1";
-  const conditions = [{ type: "Ready", status: "True" }];
-  await client.request({
-    verb: "patch",
-    method: "PATCH",
-    path: `${core}/pods/web/status`,
-    contentType: "application/merge-patch+json",
-    body: { status: { phase: "Running", podIP, podIPs: [{ ip: podIP }], conditions } },
-  });
-  const backend = { service: { name: "web", port: { number: 80 } } };
+  await createMachineService(client, { namespace, port });
+  const backend = { service: { name: machineService, port: { number: 80 } } };
   const http = { paths: [{ path: "/", pathType: "Prefix", backend }] };
-  await create(`/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`, {
-    metadata: { name: "web" },
-    spec: { ingressClassName: "lockstep", rules: [{ host: calmHost, http }] },
+  await client.request({
+    verb: "create",
+    method: "POST",
+    path: `/apis/networking.k8s.io/v1/namespaces/${namespace}/ingresses`,
+    body: {
+      metadata: { name: "web" },
+      spec: { ingressClassName: "lockstep", rules: [{ host: calmHost, http }] },
+    },
   });
 }
 
