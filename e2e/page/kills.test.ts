@@ -8,7 +8,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { KubeClient } from "../../src/kube/client/client.ts";
-import { createShop, releaseShop } from "../../src/lab/shop.ts";
+import { createShop, releaseShop, shopReplicas } from "../../src/lab/shop.ts";
+import type { TruthTable } from "../../src/server/api.ts";
 import { desktop, openPage, printedAddress, startBrowser } from "../../tests/page/browser.ts";
 import { withoutEtcd } from "../etcd-world.ts";
 import { clientOfLab, type LabProcess, startLabProcess, stopAllLabs } from "../lab-process.ts";
@@ -25,6 +26,7 @@ describe.skipIf(withoutEtcd !== false)("the page of a lab on etcd", () => {
   let browser: Browser;
   let client: KubeClient;
   let lab: LabProcess;
+  let address: string;
   let page: Page;
 
   beforeAll(async () => {
@@ -35,7 +37,8 @@ describe.skipIf(withoutEtcd !== false)("the page of a lab on etcd", () => {
     startSync();
     const clusters = ["--context", "lab-1", "--access-context", "lab-2"];
     const serve = lockstep("serve", ...clusters, "--listen", "127.0.0.1:0");
-    const opened = await openPage(browser, await printedAddress(serve), desktop);
+    address = await printedAddress(serve);
+    const opened = await openPage(browser, address, desktop);
     page = opened.page;
     page.setDefaultTimeout(patienceMs);
   }, patienceMs);
@@ -71,6 +74,19 @@ describe.skipIf(withoutEtcd !== false)("the page of a lab on etcd", () => {
     await gone;
   }
 
+  /** A syncer that dies before it has copied the service leaves nothing to wait for. */
+  async function untilCopied(): Promise<void> {
+    const marks = async () => {
+      const answer = await fetch(new URL("/api/v1/services/default/shop", address));
+      const table = answer.ok ? ((await answer.json()) as Pick<TruthTable, "rows">) : { rows: [] };
+      return table.rows.map(({ cells }) => cells.map(({ mark }) => mark));
+    };
+    const inPodSliceAndCopy = ["in", "in", "in"];
+    await expect
+      .poll(marks, { timeout: patienceMs })
+      .toEqual(Array.from({ length: shopReplicas }, () => inPodSliceAndCopy));
+  }
+
   it(
     "says that an API server was killed, and that it answers again",
     async () => {
@@ -89,6 +105,7 @@ describe.skipIf(withoutEtcd !== false)("the page of a lab on etcd", () => {
     async () => {
       const [sync] = children;
       if (sync === undefined) throw new Error("no syncer");
+      await untilCopied();
       sync.kill("SIGKILL");
       await once(sync, "exit");
       await releaseShop(client, "without-a-syncer");
