@@ -134,7 +134,7 @@ function previewText(preview: ClusterPreview, servers: StartOptions["servers"]):
   if (resources.length === 0) return `${visible(cluster)}: no permission to read anything`;
   return (
     `${visible(cluster)}: will list ${resources.join(", ")}; about ${bytesText(bytes)} in ` +
-    `${counted(listRequests, "request")}. Then keeps ${numberText(watches)} watches open and sends ` +
+    `${counted(listRequests, "request")}. Then keeps ${counted(watches, "watch", "watches")} open and sends ` +
     `${counted(readsPerMinute, "request")} a minute to check that they are up to date.`
   );
 }

@@ -59,7 +59,7 @@ export function offer(
   endpoints: readonly SyncedEndpoint[],
   service: Service = sourceService(),
 ): ServiceOffer {
-  const changedAt = { origin: originTime, seenAtMs: 1000 as MonotonicMs };
+  const changedAt = { origin: originTime, readAt: originTime, seenAtMs: 1000 as MonotonicMs };
   return { cluster, isKnown: true, service, endpoints, changedAt, version: "web@7" };
 }
 

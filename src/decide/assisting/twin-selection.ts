@@ -12,6 +12,16 @@ export interface TwinSelection {
   readonly services: ReadonlySet<string>;
 }
 
+/** Why a Service that the operator names gets no twin; undefined when it gets one. */
+export function whyNotTwinned(
+  service: Service | undefined,
+  selection: TwinSelection,
+): string | undefined {
+  if (service === undefined) return "there is no such Service";
+  if (isTwinned(service, selection)) return undefined;
+  return cannotBeTwinned(service) ?? `it has the label ${assistLabel}=false`;
+}
+
 export function isTwinned(service: Service, { namespaces, services }: TwinSelection): boolean {
   if (cannotBeTwinned(service) !== undefined) return false;
   const wish = service.metadata.labels[assistLabel];

@@ -36,6 +36,8 @@ export interface ServiceOffer {
 export interface OfferTime {
   /** By the source's own word where it gave one, else when we saw it. */
   readonly origin: WallMs;
+  /** When we saw it, by our own wall clock: the origin itself if the source gave none. */
+  readonly readAt: WallMs;
   readonly seenAtMs: MonotonicMs;
 }
 

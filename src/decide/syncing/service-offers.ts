@@ -223,9 +223,12 @@ function lastChange(
     origin = triggerTime(object.annotations);
   }
   const last = source.lastEventAtMs(namespace, name);
-  if (last !== undefined && elapsedMs(seenAtMs, last) > 0)
-    return { origin: wallOf(last), seenAtMs: last };
-  return { origin: origin ?? wallOf(seenAtMs), seenAtMs };
+  if (last !== undefined && elapsedMs(seenAtMs, last) > 0) {
+    const readAt = wallOf(last);
+    return { origin: readAt, readAt, seenAtMs: last };
+  }
+  const readAt = wallOf(seenAtMs);
+  return { origin: origin ?? readAt, readAt, seenAtMs };
 }
 
 const triggerTimeAnnotation = "endpoints.kubernetes.io/last-change-trigger-time";

@@ -314,8 +314,7 @@ export class ServiceSyncer {
     before: readonly EndpointSlice[],
   ): void {
     const { clock, log, target } = this.#options;
-    const wallAt = (instant: MonotonicMs): string =>
-      new Date(clock.wallMs() - elapsedMs(instant, clock.monotonicMs())).toISOString();
+    const writtenAt = new Date(clock.wallMs()).toISOString();
     // An event in one cluster may change the use of another cluster's endpoints.
     const [otherNews] = offers.flatMap((offer) => this.#newsIn(service, offer) ?? []);
     for (const offer of offers) {
@@ -333,9 +332,9 @@ export class ServiceSyncer {
           direction,
           ...(news && {
             origin: new Date(news.origin).toISOString(),
-            readAt: wallAt(news.seenAtMs),
+            readAt: new Date(news.readAt).toISOString(),
           }),
-          writtenAt: wallAt(clock.monotonicMs()),
+          writtenAt,
         };
         if (isNew && direction === "join") log.debug("copied an endpoint", fields);
         else log.info("copied a change of an endpoint", fields);

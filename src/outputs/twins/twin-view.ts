@@ -11,7 +11,11 @@ import {
   twinNameOf,
   twinNames,
 } from "../../decide/assisting/twin-names.ts";
-import { isTwinned, type TwinSelection } from "../../decide/assisting/twin-selection.ts";
+import {
+  isTwinned,
+  type TwinSelection,
+  whyNotTwinned,
+} from "../../decide/assisting/twin-selection.ts";
 import { withZoneHints } from "../../decide/assisting/zone-hints.ts";
 import { isCopy } from "../../decide/syncing/copy-names.ts";
 import { planSlices } from "../../decide/syncing/plan-slices.ts";
@@ -165,10 +169,16 @@ export class TwinView {
   /** Why a selected Service gets no twin, by `namespace/name`. */
   problems(): ReadonlyMap<string, string> {
     const problems = new Map<string, string>();
+    const { selection } = this.#options;
+    for (const named of selection.services) {
+      const { namespace, name } = splitObjectKey(named);
+      const problem = whyNotTwinned(this.source.service(namespace, name), selection);
+      if (problem !== undefined) problems.set(named, problem);
+    }
     for (const original of this.#twinsOf.keys()) {
       const { namespace, name } = splitObjectKey(original);
       const service = this.source.service(namespace, name);
-      if (service === undefined || !isTwinned(service, this.#options.selection)) continue;
+      if (service === undefined || !isTwinned(service, selection)) continue;
       const { problem } = twinNameOf(service);
       if (problem !== undefined) problems.set(original, problem);
     }

@@ -152,6 +152,26 @@ test("a dry run prints the writes and makes none, a run makes them, and then non
     expect((await world.assist(["--dry-run", "--namespace", "nowhere"])).errors).toBe("");
   }));
 
+test("a named Service that gets no twin is reported, beside others that get one", () =>
+  inCluster(async (world) => {
+    await world.call("POST", "/api/v1/namespaces/default/services", {
+      metadata: { name: "database" },
+      spec: { clusterIP: "None", ports: [{ port: 5432 }] },
+    });
+    const named = [...keep, "--service", "default/shpo", "--service", "default/database"];
+    const problems = [
+      "no twin for default/shpo: there is no such Service",
+      "no twin for default/database: it has no selector",
+      "",
+    ].join("\n");
+    const planned = await world.assist([...named, "--dry-run"]);
+    expect(planned.out).toContain(problems);
+    expect((await world.assist([...named, "--dry-run", "--json"])).out).toContain(
+      '{"twin":null,"service":"default/shpo","blocked":"there is no such Service","writes":[]}\n',
+    );
+    expect((await world.assist(named, 10_000)).errors).toContain(problems);
+  }));
+
 test("without a replica, off gives twins back to Kubernetes, which lists every endpoint throughout", () =>
   inCluster(async (world) => {
     await world.assist(keep, 10_000);

@@ -16,7 +16,7 @@ import { refuseBoth } from "../../flags.ts";
 import { namingPortFlags } from "../../taken-port.ts";
 import { type AssistCluster, assistCluster, clientOf } from "./cluster.ts";
 import type { AssistFlags } from "./command.ts";
-import { nothingSelected, planLines, planObjects, writtenLine } from "./view.ts";
+import { nothingSelected, planLines, planObjects, problemLines, writtenLine } from "./view.ts";
 
 /** Enough to write a rollout of 100 deployments within seconds, without loading the API server. */
 const writesPerSecond = 50;
@@ -81,6 +81,7 @@ async function keepTwins(
   const until = AbortSignal.any([stop, over.signal]);
   const explain = async (): Promise<void> => {
     if (!(await becomesKnown(environment, replica.keeper.view, until))) return;
+    for (const line of problemLines(replica.keeper.view)) terminal.writeError(`${line}\n`);
     terminal.writeError(nothingSelected(replica.keeper.view, flags) ?? "");
   };
   try {

@@ -17,22 +17,22 @@ export function writtenLine({ write, by, tookMs }: WrittenTwin): string {
   return `${describeWrite(write)} (${tookMs} ms${who})\n`;
 }
 
-/** A sentence about flags that select nothing; undefined when a Service is selected. */
+/** A sentence about flags that select nothing; undefined when they select or name a Service. */
 export function nothingSelected(
   view: TwinView,
-  { namespace, allNamespaces, service }: AssistFlags,
+  { namespace, allNamespaces }: AssistFlags,
 ): string | undefined {
   if ([...view.keys].length > 0 || view.problems().size > 0) return undefined;
   const places = [
     ...(allNamespaces ? ["a selector"] : []),
     ...(namespace.length > 0 ? [`a selector in the namespace ${namespace.join(", ")}`] : []),
   ];
-  const named = service.map((one) => `${one.namespace}/${one.name}`);
-  const names = named.length === 0 ? "" : ` ${named.join(", ")} was not found or has no selector.`;
-  return (
-    `No twin is wanted: no Service has ${[`the label ${assistLabel}=true`, ...places].join(" or ")}.` +
-    `${names}\n`
-  );
+  return `No twin is wanted: no Service has ${[`the label ${assistLabel}=true`, ...places].join(" or ")}.\n`;
+}
+
+/** One line for each Service that is selected or named and gets no twin. */
+export function problemLines(view: TwinView): readonly string[] {
+  return [...view.problems()].map(([service, problem]) => `no twin for ${service}: ${problem}`);
 }
 
 export function planLines(view: TwinView, cluster: string): string {
@@ -46,7 +46,7 @@ export function planLines(view: TwinView, cluster: string): string {
         ? [`  then its EndpointSlices: ${counted(view.plan(key).decided.size, "endpoint")}`]
         : []),
     ]),
-    ...[...view.problems()].map(([service, problem]) => `no twin for ${service}: ${problem}`),
+    ...problemLines(view),
   ];
   const writes = plans.reduce((sum, plan) => sum + plan.writes.length, 0);
   const end =
@@ -56,17 +56,20 @@ export function planLines(view: TwinView, cluster: string): string {
   return [...lines, end, ""].join("\n");
 }
 
-/** One line for each twin with writes or a problem. */
+/** One line for each twin with writes, and for each problem. */
 export function planObjects(view: TwinView): string {
-  return [...view.keys]
+  const problems = [...view.problems()].map(
+    ([service, blocked]) => `${JSON.stringify({ twin: null, service, blocked, writes: [] })}\n`,
+  );
+  const plans = [...view.keys]
     .sort()
     .map((twin) => ({ twin, plan: view.plan(twin) }))
     .filter(({ plan }) => plan.writes.length > 0 || plan.blocked !== undefined)
     .map(({ twin, plan: { original, writes, blocked } }) =>
       JSON.stringify({ twin, service: original ?? null, blocked: blocked ?? null, writes }),
     )
-    .map((line) => `${line}\n`)
-    .join("");
+    .map((line) => `${line}\n`);
+  return [...plans, ...problems].join("");
 }
 
 export function statusText(status: AssistStatus): string {

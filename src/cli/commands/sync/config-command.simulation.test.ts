@@ -141,19 +141,21 @@ test("prune shows all copies of the sources, removes them with --yes, and leaves
     await expect(refused.done()).rejects.toThrow(
       "writes to edge (Lease shop/sync). Stop it first.",
     );
+    const whileRunning = await (await start(world, "two", ["prune"])).done();
     await running.stop();
     const shown = await (await start(world, "two", ["prune"])).done();
     expect(shown).toEqual({
       code: 0,
       out: [
-        "delete Service shop/web: no cluster has the service any more",
-        "delete EndpointSlice shop/web-lab-1-0: the service was deleted in lab-1, or is no longer selected",
+        "delete Service shop/web: a copy that sync made",
+        "delete EndpointSlice shop/web-lab-1-0: a copy that sync made",
         "delete Lease shop/lockstep-source-lab-1: it says how fresh the copies are",
         "delete Lease shop/lockstep-source-lab-2: it says how fresh the copies are",
         "",
       ].join("\n"),
       errors: "4 objects to remove; --yes removes them.\n",
     });
+    expect(whileRunning).toEqual(shown);
     expect((await world.copies()).services).toEqual(["local", "web"]);
     const removed = await (await start(world, "two", ["prune", "--yes"])).done();
     expect(removed.errors).toBe("4 objects removed.\n");

@@ -29,7 +29,8 @@ export async function runPrune(
   setup: SyncSetup,
   { yes, json }: Pick<SyncFlags, "yes" | "json">,
 ): Promise<ExitCode> {
-  await refuseWhileRunning(environment, setup, stop);
+  // To look at the copies harms no running sync.
+  if (yes) await refuseWhileRunning(environment, setup, stop);
   const owned = new Set<string>();
   const { client, cluster } = setup.target;
   const target = new SyncTarget({
@@ -74,7 +75,7 @@ export async function runPrune(
     const prune = async (writer: SyncWriter, plan: () => readonly SyncWrite[]): Promise<void> => {
       const writes = plan();
       count += writes.length;
-      for (const write of writes)
+      for (const write of writes.map(asRemoval))
         terminal.write(json ? `${JSON.stringify(write)}\n` : `${describeWrite(write)}\n`);
       if (yes) await remove(writer, plan, stop);
     };
@@ -106,6 +107,11 @@ export async function runPrune(
     cancel();
     await Promise.all([target.stop(), rules.stop()]);
   }
+}
+
+/** The plan gives the reasons of a running sync, such as a service that is gone. */
+function asRemoval(write: SyncWrite): SyncWrite {
+  return write.type === "delete" ? { ...write, summary: "a copy that sync made" } : write;
 }
 
 /** A running sync would write everything again. */
