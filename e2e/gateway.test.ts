@@ -103,6 +103,8 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
   let ingress: IngressProcess;
   let client: HttpKubeClient;
   let port: number;
+  /** Opened at the start for listeners of Gateways. */
+  let declared: number;
 
   const create = (where: string, body: object) =>
     client.request({ verb: "create", method: "POST", path: where, body });
@@ -115,8 +117,13 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
     return create(`${api}/${version}${scope}/${plural}`, { apiVersion, kind, ...body });
   };
 
-  const ask = async (host: string, target: string, headers: Record<string, string> = {}) => {
-    const url = `http://${ingress.address}${target}`;
+  const ask = async (
+    host: string,
+    target: string,
+    headers: Record<string, string> = {},
+    at = ingress.address,
+  ) => {
+    const url = `http://${at}${target}`;
     const request = { method: "GET", url, headers: { host, ...headers } };
     const answer = await world.environment.network.request(request);
     return { status: answer.status, headers: answer.headers, text: await textOf(answer.body) };
@@ -163,7 +170,13 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
     ]) {
       await create(where, body);
     }
-    ingress = await IngressProcess.start(world, "replica", ["--publish-address", address]);
+    declared = await world.freePort();
+    ingress = await IngressProcess.start(world, "replica", [
+      "--publish-address",
+      address,
+      "--gateway-port",
+      String(declared),
+    ]);
     port = Number(ingress.address.split(":")[1]);
     await createOurs("GatewayClass", "gatewayclasses", {
       metadata: { name: "lockstep" },
@@ -294,6 +307,37 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
     const ofClass = await statusOf(`${api}/v1/gatewayclasses/lockstep`);
     expect(conditionsOf(ofClass)).toEqual({ Accepted: "True Accepted" });
     expect(listAt(ofClass, "supportedFeatures")).toContainEqual({ name: "HTTPRoute" });
+  });
+
+  it("serves a new listener at a port that was opened at the start, and nothing else there", async () => {
+    const at = `${address}:${declared}`;
+    const statusAt = async (host: string, target: string) =>
+      (await ask(host, target, {}, at)).status;
+    const [shop = ""] = world.hosts;
+    // Of a listener at the other port, and of an Ingress.
+    expect(await statusAt("a.web.example", "/match")).toBe(404);
+    expect((await ask(shop, "/")).status).toBe(200);
+    expect(await statusAt(shop, "/")).toBe(404);
+    await createOurs("Gateway", "gateways", {
+      metadata: { name: "more" },
+      spec: {
+        gatewayClassName: "lockstep",
+        listeners: [{ name: "admin", port: declared, protocol: "HTTP" }],
+      },
+    });
+    await createOurs("HTTPRoute", "httproutes", {
+      metadata: { name: "admin" },
+      spec: {
+        parentRefs: [{ name: "more", port: declared }],
+        hostnames: ["admin.example"],
+        rules: [{ backendRefs: [to("two")] }],
+      },
+    });
+    await world.until("the new listener serves", async () => {
+      return (await statusAt("admin.example", "/")) === 200;
+    });
+    expect((await ask("admin.example", "/")).status).toBe(404);
+    expect(await statusAt(shop, "/")).toBe(404);
   });
 
   it("leaves a host to the Ingress that had it before, and serves it once that is gone", async () => {

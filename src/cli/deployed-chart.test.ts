@@ -27,7 +27,7 @@ const parts = read("chart/templates/_parts.tpl");
 const ownFields =
   "class httpPort httpsPort statusPort statusAddress prefix replaceState drainDelay drainTimeout " +
   "publishAddresses deposeGhosts kubeconfig contexts accessContext lease takeOver keepNginx grpcPort " +
-  "listen upstreamCa snapshot gatewayAddresses";
+  "listen upstreamCa snapshot gatewayAddresses gatewayPorts gatewayHttpsPorts";
 const isOwn = (field: string) => ownFields.split(" ").includes(field);
 
 test("chart and package have one version", () => {

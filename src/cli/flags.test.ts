@@ -3,6 +3,7 @@ import {
   byteSize,
   duration,
   listOf,
+  portRange,
   refuseBoth,
   refuseWithout,
   serviceName,
@@ -29,6 +30,11 @@ test("a duration is read in milliseconds, with days where a flag accepts them", 
 });
 
 test.each([
+  [
+    () => portRange("9009-9000"),
+    "It must be a port from 1 to 65535, or a range such as 9000-9009.",
+  ],
+  [() => portRange("80,81"), "It must be a port from 1 to 65535, or a range such as 9000-9009."],
   [() => wholeNumber(1, 9)("10"), "It must be a whole number from 1 to 9."],
   [
     () => duration({ toMs: 3_600_000 })("5"),

@@ -36,6 +36,16 @@ export function wholeNumber(from: number, to: number): Read<number> {
 
 export const portNumber = wholeNumber(1, 65_535);
 
+/** One port, or all of a range: `8090`, `9000-9009`. */
+export function portRange(text: string): readonly number[] {
+  const [, first = "", last = first] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
+  const [from, to] = [Number(first), Number(last)];
+  if (first === "" || from < 1 || to > 65_535 || from > to) {
+    return refuse("It must be a port from 1 to 65535, or a range such as 9000-9009.");
+  }
+  return Array.from({ length: to - from + 1 }, (_, index) => from + index);
+}
+
 /** Also 0, for any free port. */
 export const portOrAny = wholeNumber(0, 65_535);
 

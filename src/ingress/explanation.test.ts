@@ -27,6 +27,13 @@ function tables(
     hosts: new Map(Object.entries(hosts)),
     originOf: () => origin,
     ports: { http: 8080, https: 8443 },
+    listenerPorts: {
+      http: new Map([
+        [80, 8080],
+        [9000, 9000],
+      ]),
+      https: new Map([[443, 8443]]),
+    },
     problems: [
       { origin, message: "an annotation is ignored" },
       {
@@ -221,4 +228,16 @@ test("a rule of one listener's port is for requests of its scheme", () => {
   const { status } = explain(question("web.example"), tables(hosts));
   const secure = explain(question("web.example", "/", { isSecure: true }), tables(hosts));
   expect([status, secure.services.map(({ service }) => service)]).toEqual([404, [web]]);
+});
+
+test("a port that a listener may name is asked for itself, and another one leads to the usual one", () => {
+  const served = tables({ "web.example": [rule("/", { when: { ports: [9000] } })] });
+  const statusAt = (port?: number) =>
+    explain(question("web.example", "/", { port }), served).status;
+  expect([statusAt(9000), statusAt(), statusAt(80), statusAt(8081)]).toEqual([
+    undefined,
+    404,
+    404,
+    404,
+  ]);
 });

@@ -4,6 +4,7 @@
 import { isRouted, type PathRule } from "../decide/decision.ts";
 import { nearestNames } from "../decide/nearest-names.ts";
 import type { Canary } from "../decide/route-policy.ts";
+import type { ProxyPorts } from "../decide/routing/gateway/listeners.ts";
 import { describeOrigin, type RouteOrigin, type RoutingProblem } from "../decide/routing/route.ts";
 import { canaryWants } from "../outputs/nginx/canary-choice.ts";
 import { compileHost, findRule, hostsFor } from "../outputs/nginx/route-match.ts";
@@ -17,6 +18,8 @@ export interface Question {
   /** Decoded, without a query. */
   readonly path: string;
   readonly isSecure: boolean;
+  /** As the client asks for it; undefined for the usual one. */
+  readonly port?: number | undefined;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -27,6 +30,8 @@ export interface ExplainedTables {
   readonly problems: readonly RoutingProblem[];
   /** Of the proxy, without TLS and with it; undefined where it has none. */
   readonly ports: { readonly http: number | undefined; readonly https: number | undefined };
+  /** Those of listeners of Gateways too. */
+  readonly listenerPorts: ProxyPorts;
   readonly portOf: (service: string) => PortReport;
   /** Matching rules of Ingresses of other classes, a sentence each; see `other-classes.ts`. */
   readonly leftAlone: (question: Question) => readonly string[];
@@ -173,13 +178,17 @@ function canaryTakes({ headers }: Question, canary: Canary): "always" | "never" 
   return byShare ? "share" : wants ? "always" : "never";
 }
 
-function findRoute({ host, path, headers, isSecure }: Question, { hosts, ports }: ExplainedTables) {
+function findRoute(question: Question, { hosts, ports, listenerPorts }: ExplainedTables) {
+  const { host, path, headers, isSecure, port } = question;
+  const scheme = isSecure ? "https" : "http";
   const compiled = (name: string) => {
     const rules = hosts.get(name);
     return rules && compileHost(rules);
   };
   // Of rules for other methods or parameters nothing was asked.
-  const asked = { port: isSecure ? ports.https : ports.http, method: "GET", headers, query: {} };
+  // Another one is that of a load balancer, which leads to the usual one.
+  const reached = (port && listenerPorts[scheme].get(port)) ?? ports[scheme];
+  const asked = { port: reached, method: "GET", headers, query: {} };
   return findRule(compiled, host, path, asked);
 }
 

@@ -147,6 +147,7 @@ export class IngressReplica {
         ...(options.leadership?.publish?.addresses ?? []).map(({ ip }) => ip),
       ],
       output: this.#nginx,
+      routing: { ...options.routing, ingressPorts: ingressPorts(options.listen) },
       ...(shadow === undefined && { ports: portsOf(options.listen) }),
       ...(this.#nginx !== undefined && { proxy: this.#nginx, memory: this.#nginx }),
       onTruth: (change) => this.#note(change),
@@ -242,6 +243,7 @@ export class IngressReplica {
       hosts,
       problems,
       ports: firstPorts(this.#options.listen),
+      listenerPorts: portsOf(this.#options.listen),
       originOf: (host, rule) => decisions.originOf(host, rule),
       portOf: (service) => portReport(service, decisions, (key) => used?.get(key)),
       leftAlone: (asked) => inOtherClasses(asked, this.#asked()),
@@ -468,6 +470,15 @@ export class IngressReplica {
     this.#clients.set(cluster, made);
     return made;
   }
+}
+
+/**
+ * The ports that Ingresses are served at; undefined where no others are open, so that rules need no
+ * condition.
+ */
+function ingressPorts(listen: IngressReplicaOptions["listen"]): readonly number[] | undefined {
+  const own = listen.filter(({ forGateways }) => forGateways !== true);
+  return own.length === listen.length ? undefined : [...new Set(own.map(({ port }) => port))];
 }
 
 /**

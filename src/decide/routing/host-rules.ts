@@ -347,9 +347,8 @@ function canariesOf(
 ): ReadonlyMap<string, Route> {
   const canaries = new Map<string, Route>();
   for (const route of ordered) {
-    const { path } = route.match;
     // A canary need not repeat that the paths of its main Ingress are expressions.
-    const claim = [claimOf(route.match), claimOf({ path, type: "Regex" })].find(
+    const claim = [claimOf(route.match), claimOf({ ...route.match, type: "Regex" })].find(
       (one) => claims.get(one)?.origin.namespace === route.origin.namespace,
     );
     const holder = claim === undefined ? undefined : canaries.get(claim);

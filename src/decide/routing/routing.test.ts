@@ -146,6 +146,29 @@ test("parameters of our classes are ignored, with a problem that says so", () =>
   });
 });
 
+test("Ingresses, their canaries and the default backend are served at the ports of Ingresses alone", () => {
+  const rules = [{ host: "a.example", paths: [path("/x", "web")] }];
+  const canary = annotated({ canary: "true", "canary-weight": "10" });
+  const beside = [{ host: "a.example", paths: [path("/x", "next")] }];
+  const asked = {
+    ingresses: [ingress("a", rules), ingress("b", beside, canary)],
+    classes: [],
+  };
+  const defaultBackend = { namespace: "edge", name: "lost", port: 80 };
+  const options = { className: "lockstep", defaultBackend, ingressPorts: [80, 443] };
+  const { hosts, problems } = new Routing(options).decide(asked);
+  const seen = [...hosts].map(([host, found]) => [
+    host,
+    found.map(({ service, when, policy }) => [service, when, policy?.canaries?.length]),
+  ]);
+  const when = { ports: [80, 443] };
+  expect(Object.fromEntries(seen)).toEqual({
+    "a.example": [["shop/web:80", when, 1]],
+    "*": [["edge/lost:80", when, undefined]],
+  });
+  expect(problems).toEqual([]);
+});
+
 test("the default backend of all is asked last, and is there without any Ingress", () => {
   const defaultBackend = { namespace: "edge", name: "sorry", port: 80 };
   expect(routed([], [], { defaultBackend }).lines).toEqual(["* Prefix / → edge/sorry:80"]);

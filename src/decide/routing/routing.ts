@@ -61,6 +61,8 @@ export interface RoutingOptions extends ClassChoice {
   readonly authNamespaces?: readonly string[];
   /** Where an Ingress has TLS, requests without it are sent to https; true unless given. */
   readonly sslRedirect?: boolean;
+  /** Of the proxy, where Ingresses and the default backend are served; all when absent. */
+  readonly ingressPorts?: readonly number[] | undefined;
 }
 
 /** Everything that is asked for: Ingresses, and the routes of each object of another front end. */
@@ -114,8 +116,8 @@ export class Routing {
   constructor(options: RoutingOptions) {
     this.#options = options;
     this.#ours = new OurIngresses(options);
-    this.#fallback =
-      options.defaultBackend === undefined ? [] : [fallbackTo(options.defaultBackend)];
+    const { defaultBackend, ingressPorts } = options;
+    this.#fallback = defaultBackend === undefined ? [] : [fallbackTo(defaultBackend, ingressPorts)];
   }
 
   /** The table of what is asked now; the rules of hosts that did not change are the same list. */
@@ -125,12 +127,12 @@ export class Routing {
 
   /** The same in steps. Before the last one the maps of the table are half of the old and the new. */
   *deciding(asked: AskedRoutes): Steps<RouteTable> {
-    const { sslRedirect = true, authNamespaces } = this.#options;
+    const { sslRedirect = true, authNamespaces, ingressPorts: ports } = this.#options;
     const ingresses = this.#ours.replace(asked);
     const isWithoutFallback = this.#fallback.length > 0 && !this.#rules.has(anyHost);
     const touched = new Set(isWithoutFallback ? [anyHost] : []);
     for (const ingress of ingresses.joined) {
-      const translated = yield* ingressRoutes(ingress, { sslRedirect, authNamespaces });
+      const translated = yield* ingressRoutes(ingress, { sslRedirect, authNamespaces, ports });
       yield* this.#enter(ingress, translated, touched);
     }
     for (const ingress of ingresses.left) yield* this.#leave(ingress, touched);
@@ -454,12 +456,12 @@ function ownerOf(claims: Iterable<Route>): HostOwner | undefined {
 }
 
 /** Yields to every other route. */
-function fallbackTo(backend: Backend): Route {
+function fallbackTo(backend: Backend, ports: readonly number[] | undefined): Route {
   const name = "--default-backend";
   const createdAtMs = Number.POSITIVE_INFINITY;
   return {
     host: anyHost,
-    match: { path: "/", type: "Prefix" },
+    match: { path: "/", type: "Prefix", ...(ports && { when: { ports } }) },
     backend,
     standing: "default",
     policy: undefined,

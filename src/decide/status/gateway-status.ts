@@ -12,6 +12,7 @@ import {
   type DecidedHttpRoute,
   gatewayController,
 } from "../routing/gateway/gateway-front-end.ts";
+import { unsupportedAddress } from "../routing/gateway/listeners.ts";
 import { shown } from "../routing/shown-text.ts";
 
 /** The names that the specification gives to what is supported and tested; see docs/gateway.md. */
@@ -86,10 +87,14 @@ export function gatewayStatus(
   const asked = gateway.addresses.filter(({ value }) => value !== "");
   const isOwn = (one: object) => own.some((other) => isDeepStrictEqual(one, other));
   const foreign = asked.find((one) => !isOwn(one));
+  const strange = unsupportedAddress(gateway);
+  const areListenersValid = accepted.length === listeners.length;
   const conditions = [
-    accepted.length === listeners.length
-      ? condition("Accepted", true, "Accepted")
-      : condition("Accepted", accepted.length > 0, "ListenersNotValid", "see the listeners"),
+    strange !== undefined
+      ? condition("Accepted", false, "UnsupportedAddress", strange)
+      : areListenersValid
+        ? condition("Accepted", true, "Accepted")
+        : condition("Accepted", accepted.length > 0, "ListenersNotValid", "see the listeners"),
     programmed({ foreign: foreign?.value, lacksAddress, isServed }),
   ];
   const desired = {

@@ -20,6 +20,8 @@ export interface ListenAddress {
    * tell it from HTTP/1.1 on one port.
    */
   readonly http2?: boolean;
+  /** Only listeners of Gateways are served there. nginx makes no difference: rules have ports. */
+  readonly forGateways?: boolean;
 }
 
 export interface NginxServerOptions {

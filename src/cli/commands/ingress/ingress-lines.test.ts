@@ -76,11 +76,17 @@ test("rows that the slices would have decided otherwise are lit", () => {
 });
 
 test.each([
-  ["shop.example", { host: "shop.example", path: "/", isSecure: false }],
-  ["SHOP.example:8080/a//b?c=d", { host: "shop.example", path: "/a/b", isSecure: false }],
-  ["https://shop.example/a%20b/../c", { host: "shop.example", path: "/c", isSecure: true }],
-  ["shop.example/%C3%A9", { host: "shop.example", path: "/é", isSecure: false }],
-  ["shop.example/%ff", { host: "shop.example", path: "/%ff", isSecure: false }],
+  ["shop.example", { host: "shop.example", path: "/", isSecure: false, port: "" }],
+  [
+    "SHOP.example:8080/a//b?c=d",
+    { host: "shop.example", path: "/a/b", isSecure: false, port: "8080" },
+  ],
+  [
+    "https://shop.example/a%20b/../c",
+    { host: "shop.example", path: "/c", isSecure: true, port: "" },
+  ],
+  ["shop.example/%C3%A9", { host: "shop.example", path: "/é", isSecure: false, port: "" }],
+  ["shop.example/%ff", { host: "shop.example", path: "/%ff", isSecure: false, port: "" }],
 ])("%s is asked about as nginx would see it", (text, asked) => {
   expect(askedAddress(text)).toEqual(asked);
 });

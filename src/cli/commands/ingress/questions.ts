@@ -20,11 +20,13 @@ interface ExplainFlags extends ReplicaFlags {
   readonly json: boolean;
 }
 
-/** Port and query of the address do not matter. */
+/** The query of the address does not matter. */
 interface AskedAddress {
   readonly host: string;
   readonly path: string;
   readonly isSecure: boolean;
+  /** Empty for the usual one. */
+  readonly port: string;
 }
 
 const explainEpilogue = `
@@ -73,17 +75,17 @@ export function askedAddress(text: string): AskedAddress {
   }
   // Decoded and with single slashes, as nginx compares it.
   const path = decoded(url.pathname).replace(/\/{2,}/g, "/");
-  return { host: url.hostname, path, isSecure: url.protocol === "https:" };
+  return { host: url.hostname, path, isSecure: url.protocol === "https:", port: url.port };
 }
 
 async function explain(
   context: CommandContext,
-  { host, path, isSecure }: AskedAddress,
+  { host, path, isSecure, port }: AskedAddress,
   flags: ExplainFlags,
 ): Promise<ExitCode> {
   const { terminal } = context;
   const { header: headers = [], json } = flags;
-  const parameters = new URLSearchParams({ host, path, secure: String(isSecure) });
+  const parameters = new URLSearchParams({ host, path, secure: String(isSecure), port });
   for (const line of headers) parameters.append("header", line);
   // The answer comes from this program.
   const answer = (await askReplica(context, flags, `/explain?${parameters}`)) as Explanation;

@@ -32,6 +32,9 @@ import {
 /** Enough time for load balancers and kube-proxy to read /readyz. */
 const drainDelayInPodMs = 5_000;
 
+/** Each takes one of a worker's connections (proxy/nginx.conf) and one of its open files. */
+const maxGatewaySockets = 1_000;
+
 /** Interval of the log lines of a shadow. */
 const shadowSummaryEveryMs = 60_000;
 
@@ -192,17 +195,29 @@ function portFlags(config: IngressConfig): readonly PortFlag[] {
     { flag: "--http-port", port: config.httpPort },
     { flag: "--https-port", port: config.httpsPort },
     { flag: "--grpc-port", port: config.grpcPort },
+    ...config.gatewayPorts.map((port) => ({ flag: "--gateway-port", port })),
+    ...config.gatewayHttpsPorts.map((port) => ({ flag: "--gateway-https-port", port })),
   ];
 }
 
 function listenAddresses(config: IngressConfig): readonly ListenAddress[] {
   const { listen, httpPort, httpsPort, grpcPort, proxyProtocol } = config;
+  const { gatewayPorts, gatewayHttpsPorts } = config;
+  const opened = listen.length * (gatewayPorts.length + gatewayHttpsPorts.length);
+  if (opened > maxGatewaySockets) {
+    throw new UsageError(
+      `--gateway-port and --gateway-https-port open ${opened} ports, counted for each --listen: ` +
+        `${maxGatewaySockets} are possible.`,
+    );
+  }
   return listen.flatMap((address) => {
     const shared = { address, ...(proxyProtocol && { proxyProtocol }) };
     return [
       { ...shared, port: httpPort },
       ...(httpsPort === undefined ? [] : [{ ...shared, port: httpsPort, tls: true }]),
       ...(grpcPort === undefined ? [] : [{ ...shared, port: grpcPort, http2: true }]),
+      ...gatewayPorts.map((port) => ({ ...shared, port, forGateways: true })),
+      ...gatewayHttpsPorts.map((port) => ({ ...shared, port, tls: true, forGateways: true })),
     ];
   });
 }

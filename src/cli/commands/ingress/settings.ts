@@ -28,6 +28,7 @@ import {
   objectName,
   portNumber,
   portOrAny,
+  portRange,
   refuse,
   wholeNumber,
 } from "../../flags.ts";
@@ -108,6 +109,14 @@ const settings = {
   gatewayAddresses: list({ field: "gatewayAddresses", flag: "--gateway-address" }, ipAddress, {
     argument: "<ip>",
     help: "give each Gateway one of these addresses for itself; repeatable (default: all share)",
+  }),
+  gatewayPorts: list({ field: "gatewayPorts", flag: "--gateway-port" }, portRange, {
+    argument: "<port>",
+    help: "also open this port, or a range such as 9000-9009, for HTTP listeners of Gateways; repeatable",
+  }),
+  gatewayHttpsPorts: list({ field: "gatewayHttpsPorts", flag: "--gateway-https-port" }, portRange, {
+    argument: "<port>",
+    help: "the same for HTTPS listeners of Gateways; repeatable",
   }),
   proxyProtocol: onOff("proxyProtocol", false, {
     help: "expect the PROXY protocol on every connection",
@@ -267,6 +276,8 @@ export function ingressConfig(read: ReadSetting) {
     httpsPort: read(settings.httpsPort),
     grpcPort: read(settings.grpcPort),
     gatewayAddresses: read(settings.gatewayAddresses),
+    gatewayPorts: read(settings.gatewayPorts).flat(),
+    gatewayHttpsPorts: read(settings.gatewayHttpsPorts).flat(),
     proxyProtocol: read(settings.proxyProtocol),
     nginx: nginxOptions(read),
     routing: {

@@ -86,6 +86,24 @@ describe("a listener", () => {
     expect(decided([http], {}, spec)).toEqual([["Invalid", "Invalid"]]);
   });
 
+  it("is not served where the Gateway asks for an address of another type", () => {
+    const spec = { addresses: [{ type: "example.org/name", value: "edge" }] };
+    expect(decided([http], {}, spec)).toEqual([["Invalid", "Invalid"]]);
+  });
+
+  it("at another port names the ports that are open, and the flag that opens more", () => {
+    const open = [80, 9000, 9001, 9002, 9010].map((port): [number, number] => [port, port]);
+    const ports = { http: new Map(open), https: new Map() };
+    const found = decideListeners(gateway({ name: "edge" }, [{ ...http, port: 81 }]), {
+      ...facts,
+      ports,
+    });
+    expect(found[0]?.conditions[0]?.message).toBe(
+      "the proxy does not listen on port 81 for HTTP; it opens its ports when it starts " +
+        "(80, 9000-9002, 9010): use one of them, or start it with --gateway-port 81",
+    );
+  });
+
   it("takes requests at the port of the proxy where a load balancer leads its own", () => {
     const [found] = decideListeners(gateway({ name: "edge" }, [http]), facts);
     expect(found?.port).toBe(8080);

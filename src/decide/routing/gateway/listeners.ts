@@ -98,6 +98,9 @@ export function decideListeners(
   });
 }
 
+/** In one message of a status. */
+const maxShownRanges = 20;
+
 type Problem = readonly [reason: string, message: string];
 
 /** At the addresses of others its routes would be reached beside theirs. */
@@ -117,11 +120,14 @@ function acceptProblem(
   }
   const open = openPorts({ protocol }, ports);
   if (!open.has(port)) {
-    const listed = open.size === 0 ? "none" : [...open.keys()].join(", ");
+    const flag = protocol === "HTTPS" ? "--gateway-https-port" : "--gateway-port";
     const what = `the proxy does not listen on port ${port} for ${protocol}`;
-    return ["PortUnavailable", `${what}; its ports are fixed when it starts (${listed})`];
+    const how = `it opens its ports when it starts (${rangesOf(open.keys())}): use one of them`;
+    return ["PortUnavailable", `${what}; ${how}, or start it with ${flag} ${port}`];
   }
   if (host === undefined) return ["Invalid", `${shown(hostname)} is not a host name`];
+  const strange = unsupportedAddress(gateway);
+  if (strange !== undefined) return ["Invalid", strange];
   // Served without these, a listener would let in clients that it is to refuse.
   const unread = [...gateway.unread.map((one) => `spec.${one}`), ...(tls?.unread ?? [])];
   if (unread.length > 0) return ["Invalid", `${unread.join(", ")}: this is not supported`];
@@ -129,6 +135,27 @@ function acceptProblem(
     return ["Invalid", "an HTTPS listener needs tls with mode Terminate"];
   }
   return undefined;
+}
+
+/** In words, the address whose type nothing here can give; then the Gateway is not served. */
+export function unsupportedAddress({ addresses }: Gateway): string | undefined {
+  const found = addresses.find(({ type }) => type !== "IPAddress" && type !== "Hostname");
+  if (found === undefined) return undefined;
+  const { type } = found;
+  return `spec.addresses: type ${shown(type)} is not supported: use IPAddress or Hostname`;
+}
+
+/** `80, 9000-9009`; of many the first ones. */
+function rangesOf(ports: Iterable<number>): string {
+  const ranges: [from: number, to: number][] = [];
+  for (const port of [...ports].sort((a, b) => a - b)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && last[1] === port - 1) last[1] = port;
+    else ranges.push([port, port]);
+  }
+  const texts = ranges.map(([from, to]) => (from === to ? String(from) : `${from}-${to}`));
+  const more = texts.length > maxShownRanges ? ["…"] : [];
+  return [...texts.slice(0, maxShownRanges), ...more].join(", ") || "none";
 }
 
 function openPorts(

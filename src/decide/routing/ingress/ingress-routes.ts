@@ -2,6 +2,7 @@
 // keeps working.
 import type { Steps } from "../../../environment/steps.ts";
 import type { Ingress, IngressPath } from "../../../kube/kinds/ingress.ts";
+import type { RouteConditions } from "../../route-conditions.ts";
 import type { AuthMethod, ExternalAuth, RoutePolicy } from "../../route-policy.ts";
 import type { HostAlias } from "../host-aliases.ts";
 import { anyHost, hostOf, wildcardOver, wwwCounterpart } from "../host-name.ts";
@@ -42,6 +43,8 @@ export interface IngressRoutesOptions {
   readonly sslRedirect: boolean;
   /** Namespaces that `auth-url` of every namespace may lead to; `*` for all. */
   readonly authNamespaces?: readonly string[] | undefined;
+  /** Of the proxy, where Ingresses are served; all when absent. */
+  readonly ports?: readonly number[] | undefined;
 }
 
 /** Of one object; to look at one takes up to some milliseconds. */
@@ -99,6 +102,7 @@ class Translation {
   readonly #tlsNames: ReadonlySet<string>;
   /** An entry of `tls` lists no hosts, so it is for all. */
   readonly #hasTlsForAll: boolean;
+  readonly #when: RouteConditions | undefined;
   #regexes = 0;
   #bytes = 0;
   #unlistedProblems = 0;
@@ -109,6 +113,7 @@ class Translation {
     this.#origin = ingressOrigin(ingress);
     const { tls } = ingress;
     this.#tlsNames = new Set(tls.flatMap(({ hosts }) => hosts.map((host) => host.toLowerCase())));
+    this.#when = options.ports && { ports: options.ports };
     this.#hasTlsForAll = tls.some(({ hosts }) => hosts.length === 0);
     this.#settings = readAnnotations(ingress.annotations, (reason, message) =>
       this.#report(reason, message),
@@ -232,7 +237,7 @@ class Translation {
       if (host === undefined || seen.has(host)) continue;
       seen.add(host);
       const policy: RoutePolicy = { hostRedirect: { host: to, status: 308 } };
-      const match: RouteMatch = { path: "/", type: "Prefix" };
+      const match = this.#atPorts({ path: "/", type: "Prefix" });
       const origin = this.#origin;
       this.#routes.push({ host, match, backend, standing: "alias", policy, canary, origin });
     }
@@ -249,10 +254,23 @@ class Translation {
       return;
     }
     const policy = canary === undefined ? this.#policyFor(host, match) : undefined;
-    const route = { host, match, backend, standing, policy, canary, origin: this.#origin };
+    const origin = this.#origin;
+    const route = {
+      host,
+      match: this.#atPorts(match),
+      backend,
+      standing,
+      policy,
+      canary,
+      origin,
+    };
     const isGuarded = canary === undefined && this.#policy.externalAuth !== undefined;
     const guard = isGuarded ? this.#settings.guard : undefined;
     this.#routes.push(guard === undefined ? route : { ...route, guard });
+  }
+
+  #atPorts(match: RouteMatch): RouteMatch {
+    return this.#when === undefined ? match : { ...match, when: this.#when };
   }
 
   #policyFor(host: string, match: RouteMatch): RoutePolicy | undefined {
