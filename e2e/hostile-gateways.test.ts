@@ -85,6 +85,17 @@ const redirect = fc.record(
   { scheme: or("https"), hostname: host, path: pathChange, port: fc.constantFrom(0, 80, 99_999) },
   { requiredKeys: [] },
 );
+const cors = fc.record(
+  {
+    allowOrigins: fc.array(or("*", "https://*.example:8443", "null"), few),
+    allowMethods: fc.array(or("*", "GET"), few),
+    allowHeaders: fc.array(header, few),
+    exposeHeaders: fc.array(header, few),
+    allowCredentials: fc.boolean(),
+    maxAge: fc.constantFrom(5, -1),
+  },
+  { requiredKeys: [] },
+);
 const filter = fc.oneof(
   changes.map((one) => ({ type: "RequestHeaderModifier", requestHeaderModifier: one })),
   changes.map((one) => ({ type: "ResponseHeaderModifier", responseHeaderModifier: one })),
@@ -92,6 +103,7 @@ const filter = fc.oneof(
   fc
     .record({ hostname: host, path: pathChange }, { requiredKeys: [] })
     .map((one) => ({ type: "URLRewrite", urlRewrite: one })),
+  cors.map((one) => ({ type: "CORS", cors: one })),
 );
 const match = fc.record(
   {
@@ -161,7 +173,13 @@ it.skipIf(withoutNginx !== false)(
     const policies = cases.flatMap((one) => Object.values(one.policies));
     // Enough of them are served that the proxy has something to judge.
     const fields = new Set(policies.flatMap((one) => Object.keys(one ?? {})));
-    for (const field of ["requestHeaders", "responseHeaders", "partRedirect", "pathRewrite"]) {
+    for (const field of [
+      "requestHeaders",
+      "responseHeaders",
+      "partRedirect",
+      "pathRewrite",
+      "cors",
+    ]) {
       expect(fields).toContain(field);
     }
     const answer = runLua(JSON.stringify(cases), program);

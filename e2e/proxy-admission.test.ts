@@ -235,6 +235,73 @@ describe.skipIf(withoutNginx !== false)("a route", () => {
     });
   });
 
+  it("answers preflights as the Gateway API asks for it", async () => {
+    await world().echo("shared-pages");
+    const cors: Cors = {
+      dialect: "gateway",
+      allowOrigins: ["https://*.shop.example", "http://one.example:80"],
+      allowMethods: ["GET"],
+      allowHeaders: [],
+      exposeHeaders: [],
+      allowCredentials: false,
+      maxAgeSeconds: 5,
+    };
+    const any = { allowOrigins: ["*"], allowMethods: ["*"], allowHeaders: ["*"] };
+    const credentials = { ...cors, ...any, exposeHeaders: ["*"], allowCredentials: true };
+    await world().hosts({
+      "pages.example": [
+        rule("/", "shared-pages", { cors }),
+        rule("/any", "shared-pages", { cors: { ...cors, ...any } }),
+        rule("/credentials", "shared-pages", { cors: credentials }),
+        rule("/moved", "shared-pages", { cors, partRedirect: { status: 302, port: 81 } }),
+      ],
+    });
+    const ask = async (target: string, origin: string, method?: string, asked?: string) => {
+      const headers: Record<string, string> = { origin };
+      if (method !== undefined) headers["access-control-request-method"] = method;
+      if (asked !== undefined) headers["access-control-request-headers"] = asked;
+      const { status, headers: answered } = await world().ask("pages.example", target, {
+        method: method === undefined ? "GET" : "OPTIONS",
+        headers,
+      });
+      const own = Object.entries(answered).flatMap(([name, value]) =>
+        name.startsWith("access-control-") ? [`${name.slice(15)}: ${String(value)}`] : [],
+      );
+      return [status, ...own.sort()];
+    };
+    const of = (origin: string) => ["allow-methods: GET", `allow-origin: ${origin}`, "max-age: 5"];
+    for (const origin of ["https://a.shop.example", "https://a.b.shop.example"]) {
+      expect(await ask("/", origin, "GET")).toEqual([204, ...of(origin)]);
+      expect(await ask("/", origin)).toEqual([200, ...of(origin)]);
+      expect(await ask("/moved", origin)).toEqual([302, ...of(origin)]);
+    }
+    expect(await ask("/", "http://one.example", "GET")).toEqual([204, ...of("http://one.example")]);
+    for (const origin of ["https://shop.example", "http://a.shop.example", "https://a.example"]) {
+      expect(await ask("/", origin, "GET")).toEqual([204]);
+      expect(await ask("/", origin)).toEqual([200]);
+    }
+    const page = "https://page.example";
+    expect(await ask("/any", page, "PUT", "X-A, X-B")).toEqual([
+      204,
+      "allow-headers: *",
+      "allow-methods: *",
+      "allow-origin: *",
+      "max-age: 5",
+    ]);
+    const withCredentials = [
+      "allow-credentials: true",
+      "max-age: 5",
+      `allow-origin: ${page}`,
+    ].sort();
+    expect(await ask("/credentials", page, "PUT", "X-A, X-B")).toEqual([
+      204,
+      ...[...withCredentials, "allow-headers: X-A, X-B", "allow-methods: PUT"].sort(),
+    ]);
+    expect(await ask("/credentials", page)).toEqual([200, ...withCredentials]);
+    const options = { method: "OPTIONS", headers: { origin: page } };
+    expect((await world().ask("pages.example", "/", options)).status).toBe(200);
+  });
+
   it("is closed when it asks for protection that there is not", async () => {
     await world().hosts({ "closed.example": [rule("/", "root", { closed: true })] });
     const { status, body } = await world().ask("closed.example");

@@ -188,6 +188,12 @@ export interface ExternalAuth {
 export type AuthMethod = "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
 
 export interface Cors {
+  /**
+   * In the Gateway API the asterisk of an origin stands for any number of labels, a request with
+   * credentials gets what it asks for in place of `*`, and preflights of other origins are answered, too.
+   * Absent: as ingress-nginx does it.
+   */
+  readonly dialect?: "gateway";
   /** `*`, origins, or origins with a wildcard for one label. */
   readonly allowOrigins: readonly string[];
   readonly allowMethods: readonly string[];

@@ -88,8 +88,13 @@ local function preflight(policy)
     return function(var)
         if var.http_origin ~= nil and ngx.req.get_method() == "OPTIONS" then
             local allowed = cors.allowed(prepared, var.http_origin)
+            if prepared.answers_all and var.http_access_control_request_method == nil then
+                return
+            end
             if allowed then
                 cors.set_headers(prepared, allowed)
+            end
+            if allowed or prepared.answers_all then
                 return answer.no_content("preflight")
             end
         end
@@ -147,6 +152,7 @@ local function part_redirect(policy, rule)
         local scheme = target.scheme or var.lockstep_forwarded_proto
         local host = target.host or var.lockstep_public_host
         local place = scheme .. "://" .. host .. port_text(target, scheme, var)
+        cors.filter(policy)
         if changes ~= nil then
             changed_headers.of_answer(changes)
         end

@@ -208,6 +208,7 @@ local canary = object({
 }, { "service" })
 
 local cors = object({
+    dialect = one_of("gateway"),
     allowOrigins = list(text("^[^*]*%*?[^*]*$", "an origin has one asterisk at most"), MOST_ITEMS),
     allowMethods = list(token, MOST_ITEMS),
     allowHeaders = list(token, MOST_ITEMS),

@@ -67,6 +67,16 @@ export interface HttpRouteFilter {
   readonly responseHeaders: HeaderChanges | undefined;
   readonly redirect: HttpRedirect | undefined;
   readonly rewrite: HttpRewrite | undefined;
+  readonly cors: HttpCors | undefined;
+}
+
+export interface HttpCors {
+  readonly allowOrigins: readonly string[];
+  readonly allowMethods: readonly string[];
+  readonly allowHeaders: readonly string[];
+  readonly exposeHeaders: readonly string[];
+  readonly allowCredentials: boolean;
+  readonly maxAgeSeconds: number;
 }
 
 export interface HeaderChanges {
@@ -190,6 +200,7 @@ function filterOf(entry: unknown): HttpRouteFilter {
   const responseHeaders = optionalRecordAt(filter, "responseHeaderModifier");
   const redirect = optionalRecordAt(filter, "requestRedirect");
   const rewrite = optionalRecordAt(filter, "urlRewrite");
+  const cors = optionalRecordAt(filter, "cors");
   return {
     type: optionalString(filter, "type") ?? "",
     requestHeaders: requestHeaders && headerChangesOf(requestHeaders),
@@ -199,6 +210,18 @@ function filterOf(entry: unknown): HttpRouteFilter {
       hostname: optionalString(rewrite, "hostname"),
       path: pathChangeAt(rewrite),
     },
+    cors: cors && corsOf(cors),
+  };
+}
+
+function corsOf(cors: RawRecord): HttpCors {
+  return {
+    allowOrigins: stringsAt(cors, "allowOrigins"),
+    allowMethods: stringsAt(cors, "allowMethods"),
+    allowHeaders: stringsAt(cors, "allowHeaders"),
+    exposeHeaders: stringsAt(cors, "exposeHeaders"),
+    allowCredentials: cors["allowCredentials"] === true,
+    maxAgeSeconds: optionalInteger(cors, "maxAge") ?? 5,
   };
 }
 

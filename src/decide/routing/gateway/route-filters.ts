@@ -2,13 +2,14 @@
 // honoured. A rule is never served without one of its filters. Pure.
 import type {
   HeaderChanges,
+  HttpCors,
   HttpRedirect,
   HttpRewrite,
   HttpRouteFilter,
   HttpRouteRule,
   PathChange as WrittenPathChange,
 } from "../../../kube/kinds/http-route.ts";
-import type { PathChange, RedirectStatus, RoutePolicy } from "../../route-policy.ts";
+import type { Cors, PathChange, RedirectStatus, RoutePolicy } from "../../route-policy.ts";
 import { framingHeaders } from "../framing-headers.ts";
 import { anyHost, hostOf } from "../host-name.ts";
 import { shown } from "../shown-text.ts";
@@ -55,6 +56,7 @@ function policyOfFilter({
   responseHeaders,
   redirect,
   rewrite,
+  cors,
 }: HttpRouteFilter): RoutePolicy {
   if (type === "RequestHeaderModifier" && requestHeaders !== undefined) {
     return { requestHeaders: headersOf(requestHeaders, true) };
@@ -64,7 +66,34 @@ function policyOfFilter({
   }
   if (type === "RequestRedirect" && redirect !== undefined) return redirectOf(redirect);
   if (type === "URLRewrite" && rewrite !== undefined) return rewriteOf(rewrite);
+  if (type === "CORS" && cors !== undefined) return { cors: corsOf(cors) };
   throw new Unsupported(`filter ${shown(type)} is not supported`);
+}
+
+/** As many as the API server takes. */
+const maxCorsItems = 64;
+
+const originForm = /^(\*|https?:\/\/(\*|(\*\.)?[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?)(:\d{1,5})?)$/;
+
+function corsOf({ allowCredentials, maxAgeSeconds, ...lists }: HttpCors): Cors {
+  const itemsOf = (field: keyof typeof lists, isItem: (item: string) => boolean) => {
+    const items = lists[field];
+    const bad = items.find((item) => !isItem(item));
+    if (bad !== undefined) throw new Unsupported(`cors.${field}: ${shown(bad)} is not supported`);
+    if (items.length > maxCorsItems) throw new Unsupported(`cors.${field} has too many items`);
+    return items;
+  };
+  if (maxAgeSeconds < 0) throw new Unsupported("cors.maxAge is negative");
+  const isName = (item: string) => item === "*" || headerName.test(item);
+  return {
+    dialect: "gateway",
+    allowOrigins: itemsOf("allowOrigins", (item) => originForm.test(item.toLowerCase())),
+    allowMethods: itemsOf("allowMethods", (item) => /^(\*|[A-Z]{1,20})$/.test(item)),
+    allowHeaders: itemsOf("allowHeaders", isName),
+    exposeHeaders: itemsOf("exposeHeaders", isName),
+    allowCredentials,
+    maxAgeSeconds,
+  };
 }
 
 function headersOf({ set, add, remove }: HeaderChanges, isRequest: boolean): HeaderChanges {

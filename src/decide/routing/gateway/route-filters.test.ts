@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { httpRoute } from "../../../../tests/gateway/gateway-objects.ts";
+import { policyOfRule } from "./route-filters.ts";
+
+function policyOf(rule: object): unknown {
+  const { rules } = httpRoute({ name: "web" }, { rules: [rule] });
+  return rules.map((one) => policyOfRule(one))[0];
+}
+
+describe("the filter CORS", () => {
+  const policyOfCors = (cors: object) => policyOf({ filters: [{ type: "CORS", cors }] });
+
+  it("allows nothing that it does not name", () => {
+    expect(policyOfCors({})).toEqual({
+      cors: {
+        dialect: "gateway",
+        allowOrigins: [],
+        allowMethods: [],
+        allowHeaders: [],
+        exposeHeaders: [],
+        allowCredentials: false,
+        maxAgeSeconds: 5,
+      },
+    });
+  });
+
+  it("takes origins with a wildcard and a port", () => {
+    const allowOrigins = ["https://*.shop.example:8443", "http://a.example", "https://*"];
+    const cors = { allowOrigins, allowMethods: ["GET"], allowCredentials: true, maxAge: 60 };
+    expect(policyOfCors(cors)).toMatchObject({
+      cors: { allowOrigins, allowMethods: ["GET"], allowCredentials: true, maxAgeSeconds: 60 },
+    });
+  });
+
+  it.each([
+    [{ allowOrigins: ["https://a*b.example"] }, 'cors.allowOrigins: "https://a*b.example" is not'],
+    [{ allowOrigins: ["ftp://a.example"] }, 'cors.allowOrigins: "ftp://a.example" is not'],
+    [{ allowMethods: ["GET\r\nX: 1"] }, "cors.allowMethods: "],
+    [{ allowHeaders: ["X Y"] }, "cors.allowHeaders: "],
+    [{ exposeHeaders: Array.from({ length: 65 }, (_, at) => `X-${at}`) }, "too many items"],
+    [{ maxAge: -1 }, "cors.maxAge is negative"],
+  ])("refuses the rule with %j", (cors, message) => {
+    expect(policyOfCors(cors)).toContain(message);
+  });
+});
