@@ -96,9 +96,13 @@ const cors = fc.record(
   },
   { requiredKeys: [] },
 );
-const filter = fc.oneof(
+const headerFilter = fc.oneof(
   changes.map((one) => ({ type: "RequestHeaderModifier", requestHeaderModifier: one })),
   changes.map((one) => ({ type: "ResponseHeaderModifier", responseHeaderModifier: one })),
+);
+const filter = fc.oneof(
+  headerFilter,
+  headerFilter,
   redirect.map((one) => ({ type: "RequestRedirect", requestRedirect: one })),
   fc
     .record({ hostname: host, path: pathChange }, { requiredKeys: [] })
@@ -122,6 +126,7 @@ const backend = fc.record({
   namespace: or("x", "infra"),
   port: fc.constantFrom(80, 0, 70_000),
   weight: fc.nat({ max: 10 }),
+  filters: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, fc.array(headerFilter, few)),
 });
 const rule = fc.record({
   matches: fc.array(match, { maxLength: 3 }),
@@ -179,6 +184,7 @@ it.skipIf(withoutNginx !== false)(
       "partRedirect",
       "pathRewrite",
       "cors",
+      "ownHeaders",
     ]) {
       expect(fields).toContain(field);
     }

@@ -50,12 +50,20 @@ export interface RoutePolicy {
   readonly refuse?: 404 | 500;
   readonly requestHeaders?: HeaderChanges;
   readonly responseHeaders?: HeaderChanges;
+  /** Further changes for the rule's own service; a canary has its own. */
+  readonly ownHeaders?: BackendHeaders;
   /** The path that the endpoint sees, or of a Prefix rule what stands there for the prefix. */
   readonly pathRewrite?: PathChange;
   /** Every request is sent to the same address with other parts. */
   readonly partRedirect?: PartRedirect;
   /** An answer must have begun by then, whichever endpoints are tried. */
   readonly deadlineMs?: number;
+}
+
+/** Changes for the requests that one service gets, and for its answers, besides those of the route. */
+export interface BackendHeaders {
+  readonly requestHeaders?: HeaderChanges;
+  readonly responseHeaders?: HeaderChanges;
 }
 
 export interface HeaderChanges {
@@ -130,7 +138,7 @@ export interface CookieAffinity {
   readonly changeOnFailure?: boolean;
 }
 
-export interface Canary {
+export interface Canary extends BackendHeaders {
   /** A key of the decision's `services`; empty for a part of the requests that is answered with 500. */
   readonly service: string;
   readonly header?: CanaryHeader;

@@ -1,5 +1,11 @@
 // The policies of a route in plain sentences, for operators who ask why the proxy does this.
-import type { Balance, Canary, HeaderChanges, RoutePolicy } from "../decide/route-policy.ts";
+import type {
+  BackendHeaders,
+  Balance,
+  Canary,
+  HeaderChanges,
+  RoutePolicy,
+} from "../decide/route-policy.ts";
 
 export function policySentences(policy: RoutePolicy | undefined): readonly string[] {
   if (policy === undefined) return [];
@@ -15,7 +21,8 @@ export function policySentences(policy: RoutePolicy | undefined): readonly strin
 
 /** The changes that a rule of an HTTPRoute makes. */
 function changeSentences(policy: RoutePolicy): readonly string[] {
-  const { partRedirect, pathRewrite, requestHeaders, responseHeaders, deadlineMs } = policy;
+  const { partRedirect, pathRewrite, requestHeaders, responseHeaders, ownHeaders, deadlineMs } =
+    policy;
   const path = pathRewrite?.full ?? pathRewrite?.prefix;
   const what = pathRewrite?.full === undefined ? "in place of the prefix" : "as the path";
   return [
@@ -25,6 +32,7 @@ function changeSentences(policy: RoutePolicy): readonly string[] {
     ...(path === undefined ? [] : [`sent to the endpoint ${what}: ${path}`]),
     ...headerSentences("request", requestHeaders),
     ...headerSentences("response", responseHeaders),
+    ...backendHeaderSentences(ownHeaders),
     ...(deadlineMs === undefined ? [] : [`an answer must begin within ${deadlineMs / 1_000} s`]),
   ];
 }
@@ -33,6 +41,13 @@ function headerSentences(which: string, changes: HeaderChanges | undefined): rea
   const { set = [], add = [], remove = [] } = changes ?? {};
   const names = [...[...set, ...add].map(({ name }) => name), ...remove];
   return names.length === 0 ? [] : [`${which} headers changed: ${names.join(", ")}`];
+}
+
+function backendHeaderSentences({ requestHeaders, responseHeaders }: BackendHeaders = {}) {
+  return [
+    ...headerSentences("request", requestHeaders),
+    ...headerSentences("response", responseHeaders),
+  ].map((one) => `for this service: ${one}`);
 }
 
 function redirectSentences(policy: RoutePolicy): readonly string[] {
@@ -125,6 +140,8 @@ function canarySentence({
   cookie,
   weight = 0,
   weightTotal = 100,
+  requestHeaders,
+  responseHeaders,
 }: Canary): string {
   const value = header?.value ?? (header?.pattern === undefined ? "always" : `/${header.pattern}/`);
   const terms = [
@@ -132,7 +149,11 @@ function canarySentence({
     ...(cookie === undefined ? [] : [`cookie ${cookie}=always`]),
     ...(weight === 0 ? [] : [`${weight} of ${weightTotal} of the other requests`]),
   ];
-  return `canary ${service}: ${terms.join(", or ")}`;
+  const changes = [
+    ...headerSentences("request", requestHeaders),
+    ...headerSentences("response", responseHeaders),
+  ];
+  return [`canary ${service}: ${terms.join(", or ")}`, ...changes].join("; ");
 }
 
 /** `8 MiB`; as it is when it is no whole number of a larger unit. */

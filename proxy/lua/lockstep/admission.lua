@@ -24,8 +24,8 @@ local SLASH = string.byte("/")
 -- follows at once and takes them, so no other request can get them.
 local carried = nil
 
-local function enter(class, var, service, policy)
-    carried = { id = var.request_id, service = service, policy = policy }
+local function enter(class, var, service, policy, headers)
+    carried = { id = var.request_id, service = service, policy = policy, headers = headers }
     return upstream.enter(class)
 end
 
@@ -152,7 +152,9 @@ local function follow(here, var, path, rule)
     local prepared = policy.prepared
     policy_steps.admit(prepared, var, path)
     local class, reading = classes_of(here, var, policy)
-    local name = prepared.canaries and canary_of(rule, var) or rule.service
+    local chosen = prepared.canaries and canary_of(rule, var)
+    local name = chosen and chosen.service or rule.service
+    local headers = chosen or policy.ownHeaders
     if name == NOWHERE then
         return answer.refuse(500, "not a valid route")
     end
@@ -162,10 +164,13 @@ local function follow(here, var, path, rule)
     if policy.requestHeaders ~= nil then
         changed_headers.of_request(policy.requestHeaders)
     end
-    if reading ~= nil or class ~= here then
-        return enter(reading or class, var, name, policy)
+    if headers ~= nil and headers.requestHeaders ~= nil then
+        changed_headers.of_request(headers.requestHeaders)
     end
-    return name, policy, name == rule.service and rule or nil
+    if reading ~= nil or class ~= here then
+        return enter(reading or class, var, name, policy, headers)
+    end
+    return name, policy, name == rule.service and rule or nil, headers
 end
 
 -- The ordinary way, of which there is little to find out: the service and its endpoints. Nothing where
@@ -186,13 +191,13 @@ function _M.admit_straight(here, var)
     return service, peers
 end
 
--- The service's name, the policy, if there is one, and the rule, if the service is its own. Nothing
--- when the rules have to be decoded first. Does not return when the request is answered, or goes over
+-- The service's name, the policy, if there is one, the rule, if the service is its own, and the changes
+-- of headers for this service. Nothing when the rules have to be decoded first. Does not return when the request is answered, or goes over
 -- to another location.
 function _M.admit(here, var)
     local admitted = carried and take_over(var)
     if admitted then
-        return admitted.service, admitted.policy
+        return admitted.service, admitted.policy, nil, admitted.headers
     end
     local path, host = var.uri, var.host
     local rule = find_rule(host, path)
@@ -221,7 +226,8 @@ function _M.read_body()
     local policy = admitted.policy
     body.read(policy.maxBodyBytes or body.DEFAULT_BYTES)
     local class = policy.prepared.class
-    return enter(class == "http" and "http_any" or class, var, admitted.service, policy)
+    class = class == "http" and "http_any" or class
+    return enter(class, var, admitted.service, policy, admitted.headers)
 end
 
 return _M

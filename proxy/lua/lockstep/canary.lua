@@ -93,7 +93,7 @@ local function wants(canary, var, session, belongs_to)
     return decided
 end
 
--- The service of the first canary that wants the request, or nothing. One that cannot answer gets
+-- The first canary that wants the request, or nothing. One that cannot answer gets
 -- none: `can_answer` is asked about its service. `var` has the request's variables by nginx's
 -- names; `session` is what its cookie says where the route keeps sessions, and `belongs_to` the
 -- service whose endpoint that names; nothing elsewhere.
@@ -101,7 +101,7 @@ function _M.choose(canaries, var, can_answer, session, belongs_to)
     for index = 1, #canaries do
         local canary = canaries[index]
         if wants(canary, var, session, belongs_to) and can_answer(canary.service) then
-            return canary.service
+            return canary
         end
     end
     return nil

@@ -14,6 +14,7 @@ local function new()
         service = false,
         peers = false, -- of the service
         policy = false,
+        headers = false, -- changes of them for this service
         generation = 0,
         index = 0, -- of the endpoint in use
         slot = 0,
@@ -47,6 +48,7 @@ function _M.give_back(context)
         return
     end
     context.service, context.peers, context.policy = false, false, false
+    context.headers = false
     context.tries, context.tried = 0, false
     context.is_measured, context.is_under_way, context.is_late = false, false, false
     context.session, context.hash_key, context.tls_block = false, false, false

@@ -2,7 +2,7 @@
 -- other answer of the endpoint gets our headers in place of its own, or the browser would see two.
 local _M = {}
 
--- What an asterisk stands for: one label, or any number of them.
+-- The meaning of an asterisk: one label, or any number of them.
 local ONE_LABEL, LABELS = "^[%w-]+$", "^[%w.-]+$"
 
 local function wildcard_of(origin, form)

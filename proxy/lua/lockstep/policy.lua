@@ -202,6 +202,19 @@ local kinds = {
     { field = "appRoot", step = app_root },
 }
 
+-- Whether some service of the rule has its own changes of answers.
+local function has_own_answers(policy)
+    if policy.ownHeaders ~= nil and policy.ownHeaders.responseHeaders ~= nil then
+        return true
+    end
+    for _, one in ipairs(policy.canaries or {}) do
+        if one.responseHeaders ~= nil then
+            return true
+        end
+    end
+    return false
+end
+
 local function class_of_http(policy)
     if policy.streamBodies then
         return "http_streamed"
@@ -210,6 +223,7 @@ local function class_of_http(policy)
         return "http_special"
     end
     local changes_answer = policy.cors or policy.responseHeaders or policy.deadlineMs
+    changes_answer = changes_answer or has_own_answers(policy)
     return changes_answer and "http_any" or "http"
 end
 

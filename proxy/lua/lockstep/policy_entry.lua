@@ -199,8 +199,17 @@ local function balance(value)
     return parsed
 end
 
+local header_value = object({ name = changed_header, value = any }, { "name", "value" })
+local header_changes = object({
+    set = list(header_value, MOST_ITEMS),
+    add = list(header_value, MOST_ITEMS),
+    remove = list(changed_header, MOST_ITEMS),
+})
+
 local canary = object({
     service = any,
+    requestHeaders = header_changes,
+    responseHeaders = header_changes,
     header = object({ name = token, value = any, pattern = header_pattern }, { "name" }),
     cookie = token,
     weight = number(0, MOST_NUMBER),
@@ -224,12 +233,6 @@ local cors = object({
     "maxAgeSeconds",
 })
 
-local header_value = object({ name = changed_header, value = any }, { "name", "value" })
-local header_changes = object({
-    set = list(header_value, MOST_ITEMS),
-    add = list(header_value, MOST_ITEMS),
-    remove = list(changed_header, MOST_ITEMS),
-})
 local path_change = object({ full = path, prefix = path })
 
 local condition = object({ name = token, value = any, pattern = header_pattern }, { "name" })
@@ -252,6 +255,7 @@ _M.parse = object({
     refuse = one_of(404, 500),
     requestHeaders = header_changes,
     responseHeaders = header_changes,
+    ownHeaders = object({ requestHeaders = header_changes, responseHeaders = header_changes }),
     pathRewrite = path_change,
     partRedirect = object({
         scheme = one_of("http", "https"),

@@ -12,10 +12,10 @@ local upstream = require("lockstep.upstream")
 
 local _M = {}
 
--- The service, its endpoints, and the policy, if there is one. Does not return when the request is
+-- The service, its endpoints, the policy, if there is one, and the changes of headers for it. Does not return when the request is
 -- answered, or goes over to another location.
 local function admit(here, var)
-    local name, policy, rule = admission.admit(here, var)
+    local name, policy, rule, headers = admission.admit(here, var)
     if name == nil then
         state.learn_host(var.host)
         return admit(here, var)
@@ -31,18 +31,19 @@ local function admit(here, var)
     if rule ~= nil then
         state.lead_straight(var.host, rule, service)
     end
-    return service, list, policy
+    return service, list, policy, headers
 end
 
 -- `here` is the location's own class (see upstream.lua).
 function _M.access(here)
     local var = ngx.var
-    local policy = nil
+    local policy, headers = nil, nil
     local service, list = admission.admit_straight(here, var)
     if service == nil then
-        service, list, policy = admit(here, var)
+        service, list, policy, headers = admit(here, var)
     end
     local context = peers.choose(service, list, policy)
+    context.headers = headers or false
     ngx.ctx = context
     var.lockstep_upstream = upstream.url(context, policy, context.slot)
 end
@@ -63,6 +64,10 @@ function _M.filter_headers()
         ngx.status = 504
     end
     cors.filter(policy)
+    local headers = context.headers
+    if headers and headers.responseHeaders ~= nil then
+        changed_headers.of_answer(headers.responseHeaders)
+    end
     if policy.responseHeaders ~= nil then
         changed_headers.of_answer(policy.responseHeaders)
     end

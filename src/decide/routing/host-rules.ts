@@ -313,7 +313,13 @@ function useOf({ match, backend, shares = [] }: Route): HostUse {
   const { path, type, when } = match;
   const ofWhen = when === undefined ? 0 : Buffer.byteLength(JSON.stringify(when));
   const ofBackends = [backend, ...shares.map((share) => share.backend)].map(keyLength);
-  const bytes = ofBackends.reduce((sum, one) => sum + one, ruleBytes + ofWhen);
+  const ofChanges = shares.map(({ requestHeaders, responseHeaders }) =>
+    (requestHeaders ?? responseHeaders) === undefined
+      ? 0
+      : Buffer.byteLength(JSON.stringify({ requestHeaders, responseHeaders })),
+  );
+  const parts = [...ofBackends, ...ofChanges];
+  const bytes = parts.reduce((sum, one) => sum + one, ruleBytes + ofWhen);
   const fields = [...(when?.headers ?? []), ...(when?.query ?? [])];
   const patterns = fields.filter(({ pattern }) => pattern !== undefined).length;
   const regexes = (type === "Regex" ? 1 : 0) + patterns;

@@ -3,7 +3,7 @@
 // whose it is; annotations are known to the folder `ingress/` alone.
 import type { PathRule } from "../decision.ts";
 import type { RouteConditions } from "../route-conditions.ts";
-import type { Canary, RoutePolicy } from "../route-policy.ts";
+import type { BackendHeaders, Canary, RoutePolicy } from "../route-policy.ts";
 import { plain } from "./shown-text.ts";
 
 /** The object that a route comes from: it gets the problems, and its age decides conflicts. */
@@ -69,7 +69,7 @@ export interface Route {
   readonly gateway?: RouteOrigin;
 }
 
-export interface BackendShare {
+export interface BackendShare extends BackendHeaders {
   /** Undefined for a part that is invalid. */
   readonly backend: Backend | undefined;
   readonly weight: number;

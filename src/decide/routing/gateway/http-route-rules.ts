@@ -104,10 +104,12 @@ export function httpRouteRules(
       if (problem !== undefined || typeof policy === "string") {
         plans.push({ match: found, policy: refusedPolicy, backend: undefined, shares: [] });
       } else {
-        const { backend, shares } = backends;
+        const { backend, headers, shares } = backends;
+        const whole =
+          Object.keys(headers).length === 0 ? policy : { ...policy, ownHeaders: headers };
         plans.push({
           match: found,
-          policy: servingPolicy(policy, backend, shares),
+          policy: servingPolicy(whole, backend, shares),
           backend,
           shares,
         });

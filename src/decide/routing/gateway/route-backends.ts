@@ -3,9 +3,11 @@
 import { gatewayGroup } from "../../../kube/kinds/gateway-class.ts";
 import type { HttpBackendRef, HttpRouteRule } from "../../../kube/kinds/http-route.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
+import type { BackendHeaders } from "../../route-policy.ts";
 import type { Backend, BackendShare } from "../route.ts";
 import { shown } from "../shown-text.ts";
 import type { ReferenceGrants } from "./reference-grants.ts";
+import { headersOfBackend } from "./route-filters.ts";
 
 export interface BackendFacts {
   readonly grants: ReferenceGrants;
@@ -16,6 +18,8 @@ export interface BackendFacts {
 export interface RuleBackends {
   /** Gets what the shares leave. */
   readonly backend: Backend | undefined;
+  /** Changes of headers for it alone. */
+  readonly headers: BackendHeaders;
   readonly shares: readonly BackendShare[];
   readonly problems: readonly BackendProblem[];
 }
@@ -38,21 +42,29 @@ export function backendsOfRule(
     const found = backendOf(reference, namespace, facts);
     const isBackend = "port" in found;
     if (!isBackend) problems.push(found);
-    return { backend: isBackend ? found : undefined, weight: Math.max(0, reference.weight) };
+    const headers = headersOfBackend(reference.filters);
+    if (typeof headers === "string") {
+      problems.push({ reason: undefined, message: `backend ${shown(reference.name)}: ${headers}` });
+    }
+    return {
+      backend: isBackend ? found : undefined,
+      headers: typeof headers === "string" ? {} : headers,
+      weight: Math.max(0, reference.weight),
+    };
   });
   const serving = weighed.filter(({ weight }) => weight > 0);
   const [first, ...others] = serving;
   let left = serving.reduce((sum, { weight }) => sum + weight, 0);
-  const shares = others.map(({ backend, weight }) => {
-    const share = { backend, weight, weightTotal: left };
+  const shares = others.map(({ backend, headers, weight }) => {
+    const share = { backend, ...headers, weight, weightTotal: left };
     left -= weight;
     return share;
   });
-  return { backend: first?.backend, shares, problems };
+  return { backend: first?.backend, headers: first?.headers ?? {}, shares, problems };
 }
 
 function backendOf(
-  { group, kind, namespace, name, port, filters }: HttpBackendRef,
+  { group, kind, namespace, name, port }: HttpBackendRef,
   ownNamespace: string,
   { grants, hasService }: BackendFacts,
 ): Backend | BackendProblem {
@@ -68,9 +80,6 @@ function backendOf(
   const isPort = port !== undefined && port >= 1 && port <= 65_535;
   if (!isPort || !serviceName.test(name) || !hasService(target.namespace, name)) {
     return { reason: "BackendNotFound", message: `${what}: no cluster has this service` };
-  }
-  if (filters.length > 0) {
-    return { reason: undefined, message: `${what}: filters of a backend are not supported` };
   }
   return { namespace: target.namespace, name, port };
 }

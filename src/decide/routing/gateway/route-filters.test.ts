@@ -1,11 +1,40 @@
 import { describe, expect, it } from "vitest";
 import { httpRoute } from "../../../../tests/gateway/gateway-objects.ts";
-import { policyOfRule } from "./route-filters.ts";
+import { headersOfBackend, policyOfRule } from "./route-filters.ts";
 
 function policyOf(rule: object): unknown {
   const { rules } = httpRoute({ name: "web" }, { rules: [rule] });
   return rules.map((one) => policyOfRule(one))[0];
 }
+
+describe("the filters of a backend", () => {
+  const headersOf = (filters: readonly object[]): unknown => {
+    const [rule] = httpRoute({ name: "web" }, { rules: [{ backendRefs: [{ filters }] }] }).rules;
+    return headersOfBackend(rule?.backendRefs[0]?.filters ?? []);
+  };
+
+  it("are its changes of headers", () => {
+    const set = [{ name: "X-A", value: "1" }];
+    const filters = [
+      { type: "RequestHeaderModifier", requestHeaderModifier: { set } },
+      { type: "ResponseHeaderModifier", responseHeaderModifier: { remove: ["X-B"] } },
+    ];
+    expect(headersOf(filters)).toEqual({
+      requestHeaders: { set, add: [], remove: [] },
+      responseHeaders: { set: [], add: [], remove: ["X-B"] },
+    });
+  });
+
+  it.each([
+    [[{ type: "URLRewrite", urlRewrite: {} }], 'filter "URLRewrite" of a backend is not supported'],
+    [
+      [{ type: "RequestHeaderModifier", requestHeaderModifier: { remove: ["Host"] } }],
+      "header Host is the proxy's own",
+    ],
+  ])("are refused with %j", (filters, message) => {
+    expect(headersOf(filters)).toContain(message);
+  });
+});
 
 describe("the filter CORS", () => {
   const policyOfCors = (cors: object) => policyOf({ filters: [{ type: "CORS", cors }] });

@@ -9,7 +9,13 @@ import type {
   HttpRouteRule,
   PathChange as WrittenPathChange,
 } from "../../../kube/kinds/http-route.ts";
-import type { Cors, PathChange, RedirectStatus, RoutePolicy } from "../../route-policy.ts";
+import type {
+  BackendHeaders,
+  Cors,
+  PathChange,
+  RedirectStatus,
+  RoutePolicy,
+} from "../../route-policy.ts";
 import { framingHeaders } from "../framing-headers.ts";
 import { anyHost, hostOf } from "../host-name.ts";
 import { shown } from "../shown-text.ts";
@@ -38,16 +44,32 @@ const maxMs = 2 ** 31 - 1;
 
 /** The policy, or in words what cannot be honoured. */
 export function policyOfRule(rule: HttpRouteRule): RoutePolicy | string {
+  return policyOfFilters(rule.filters, () => timeoutsOf(rule));
+}
+
+function policyOfFilters(
+  filters: readonly HttpRouteFilter[],
+  others: () => RoutePolicy = () => ({}),
+): RoutePolicy | string {
   try {
-    const parts = rule.filters.map(policyOfFilter);
-    const seen = rule.filters.map(({ type }) => type);
+    const parts = filters.map(policyOfFilter);
+    const seen = filters.map(({ type }) => type);
     const twice = seen.find((type, at) => seen.indexOf(type) !== at);
     if (twice !== undefined) return `filter ${shown(twice)} is there more than once`;
-    return Object.assign({}, ...parts, timeoutsOf(rule));
+    return Object.assign({}, ...parts, others());
   } catch (error) {
     if (error instanceof Unsupported) return error.message;
     throw error;
   }
+}
+
+/** Of the filters of one backend; or in words what cannot be honoured. */
+export function headersOfBackend(filters: readonly HttpRouteFilter[]): BackendHeaders | string {
+  const other = filters.find(
+    ({ type }) => type !== "RequestHeaderModifier" && type !== "ResponseHeaderModifier",
+  );
+  if (other !== undefined) return `filter ${shown(other.type)} of a backend is not supported`;
+  return policyOfFilters(filters);
 }
 
 function policyOfFilter({
