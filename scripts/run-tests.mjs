@@ -14,17 +14,17 @@ const testSeeds = 100;
 /** The compiler's cache of unchanged files; knip keeps its own beside it. */
 const typesSeen = join("node_modules", ".cache", "lockstep", "types.tsbuildinfo");
 
-const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS] | page [FILE…] | real [FILE…]
+const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS [FILE…]] | page [FILE…] | real [FILE…]
 
   check   types, lint, tidy and unit tests, up to ${checkSeeds} seeds a simulation: about 90 s
   test    check with up to ${testSeeds} seeds, and the end-to-end tests: about 20 min
-  soak    simulations alone with up to SEEDS seeds (5000 unless given)
+  soak    simulations alone with up to SEEDS seeds (5000 unless given); a costly one takes a share of them
   page    the page in Chromium, which npm run test:page installs
   real    the tests against a real control plane, whose programs npm run test:real builds
 `;
 
 const [mode, ...rest] = process.argv.slice(2);
-const [soakSeeds = "5000"] = mode === "soak" ? rest : [];
+const [soakSeeds = "5000", ...soakFiles] = mode === "soak" ? rest : [];
 const scratch = mkdtempSync(join(tmpdir(), "lockstep-tests-"));
 const totals = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
@@ -61,7 +61,15 @@ const stages = {
   test: () => [...checks(testSeeds), [tests("end to end", projects("e2e"))]],
   page: () => [[tests("the page in a browser", [...projects("page"), ...rest])]],
   real: () => [[tests("against a real control plane", [...projects("real"), ...rest])]],
-  soak: () => [[tests(`simulations, up to ${soakSeeds} seeds`, projects("simulation"), soakSeeds)]],
+  soak: () => [
+    [
+      tests(
+        `simulations, up to ${soakSeeds} seeds`,
+        [...projects("simulation"), ...soakFiles],
+        soakSeeds,
+      ),
+    ],
+  ],
 };
 
 if (mode === "--help" || mode === "-h") {

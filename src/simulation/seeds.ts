@@ -33,7 +33,7 @@ export function forEachSeed(
   run: (seed: number) => Promise<void>,
 ): void {
   const seeds = chooseSeeds(options, process.env);
-  test(name, { timeout: timeoutMs(seeds.length) }, async () => {
+  test(name, { timeout: timeoutMs(seeds.length, options.seeds) }, async () => {
     const { testPath = "" } = expect.getState();
     const file = relative(process.cwd(), testPath);
     for (const seed of seeds) {
@@ -47,9 +47,12 @@ export function forEachSeed(
   });
 }
 
-/** How long a test may take that runs so many: a soak of thousands takes hours on a busy machine. */
-export function timeoutMs(seeds: number): number {
-  return Math.max(leastTimeoutMs, seeds * seedTimeoutMs);
+/**
+ * How long a test may take that runs so many: a soak of thousands takes hours on a busy machine. The fewer seeds
+ * it usually takes, the longer one may take.
+ */
+export function timeoutMs(seeds: number, usual = usualSeeds): number {
+  return Math.max(leastTimeoutMs, (seeds * seedTimeoutMs * usualSeeds) / usual);
 }
 
 /** Whether a run takes its time: `npm test` and a soak, but not `npm run check`. */

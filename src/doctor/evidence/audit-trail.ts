@@ -2,7 +2,9 @@
 // a write changed nothing. Works with every audit level; a write is known to change nothing if the log
 // has the answers (the resourceVersion stays the same), or the same body is sent again.
 import { createHash } from "node:crypto";
+import { parseGoDuration } from "../../environment/go-duration.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
+import { etcdSlowMs } from "./log-signs.ts";
 import type { Place } from "./sign-log.ts";
 
 export interface Writer {
@@ -40,17 +42,23 @@ const addressesMax = 50;
 
 const writeVerbs = new Set(["create", "update", "patch"]);
 
+/** Requests for one object. */
+const singleVerbs = new Set([...writeVerbs, "get", "delete"]);
+
 export class AuditTrail {
   readonly writers = new Map<string, Writer>();
   readonly locks = new Map<string, LockWrites>();
   /** By name: kubelets that wrote, with the addresses they wrote from. */
   readonly nodes = new Map<string, LockWrites>();
+  /** Requests whose time in etcd was long; lists read many objects and may take it. */
+  readonly slowInEtcd = { count: 0, longestMs: 0, place: undefined as Place | undefined };
   readonly #objects = new Map<string, Written>();
   events = 0;
 
   /** One event of `audit.k8s.io`, v1 or v1beta1. */
   add(event: RawRecord, place: Place): void {
     this.events += 1;
+    this.#noteEtcd(event, place);
     if (event["stage"] !== "ResponseComplete" || !writeVerbs.has(textOf(event["verb"]))) return;
     const code = recordOf(event["responseStatus"])["code"];
     if (typeof code === "number" && code >= 300) return;
@@ -81,6 +89,19 @@ export class AuditTrail {
     if (user.startsWith("system:node:")) {
       noteAddress(this.nodes, user.slice("system:node:".length), address, place);
     }
+  }
+
+  /** Since 1.23 the API server annotates slow requests with the time that each part took. */
+  #noteEtcd(event: RawRecord, place: Place): void {
+    if (!singleVerbs.has(textOf(event["verb"]))) return;
+    const annotation = textOf(recordOf(event["annotations"])["apiserver.latency.k8s.io/etcd"]);
+    const ms = parseGoDuration(annotation) ?? 0;
+    if (ms < etcdSlowMs) return;
+    const seen = this.slowInEtcd;
+    seen.count += 1;
+    if (ms <= seen.longestMs) return;
+    seen.longestMs = ms;
+    seen.place = place;
   }
 
   #writer(user: string, event: RawRecord, place: Place): Writer | undefined {

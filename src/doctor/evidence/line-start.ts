@@ -1,7 +1,8 @@
 // Where a line of a log begins, as opposed to the rest of a line that was wrapped, a row of a table or
 // a part of an object.
 
-const anyStart = /[IWEF]\d{4} +\d\d:\d\d:\d\d|\w\.go:\d{1,5}\]/;
+const anyStart =
+  /[IWEF]\d{4} +\d\d:\d\d:\d\d|\w\.go:\d{1,5}\]|^\[(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL)\] /;
 
 export function isLineStart(text: string): boolean {
   const bytes = Buffer.from(text.slice(0, plainStartMax), "latin1");

@@ -3,7 +3,7 @@
 // eight characters or more: all of them are searched in one pass over the raw line, and only a line
 // that has one is parsed.
 import { parseGoDuration } from "../../environment/go-duration.ts";
-import { type LogLine, readLogLine } from "./log-line.ts";
+import { type LogLine, readLogLine, unknownYear } from "./log-line.ts";
 
 export type SignName =
   | "api-overloaded"
@@ -47,8 +47,7 @@ export type SignName =
   | "unauthorized"
   | "upstream-refused"
   | "upstream-timeout"
-  | "watch-failed"
-  | "watch-too-old";
+  | "watch-failed";
 
 /** Of `cache-behind`: no try has succeeded. */
 export const givenUp = "all tries conflict";
@@ -114,6 +113,45 @@ function structured(
   };
 }
 
+/** Longer than a late heartbeat takes. */
+const downMs = 300_000;
+
+/**
+ * A node without a heartbeat. The controller manager counts from its own start, so a node that it finds
+ * Unknown, with a heartbeat of long ago, is down, not late.
+ */
+function silentNode(): SignForm {
+  const needle = "been updated for";
+  const ready =
+    /Type:Ready,? ?Status:(\w+),? ?LastHeartbeatTime:(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)/;
+  const others = /Last (?!Ready\b|ready )/;
+  return {
+    name: "node-silent",
+    needle,
+    read({ message, atMs }) {
+      const found = /\b[Nn]ode (\S+) hasn't been updated for (\S+?)\.(?: |$)/.exec(message);
+      if (found === null) return undefined;
+      // Each condition of the node has a line of its own; one of them is enough.
+      if (others.test(message) && message.includes("Status:Unknown")) return undefined;
+      const [, status, date, time] = ready.exec(message) ?? [];
+      const isDown = status === "Unknown" && sinceMs(`${date}T${time}Z`, atMs) > downMs;
+      return isDown ? undefined : signValues({ subject: found[1], ms: found[2] });
+    },
+  };
+}
+
+/** From a date to a time that may have no year. Both were written by one process, in one time zone. */
+function sinceMs(date: string, atMs: number | undefined): number {
+  if (atMs === undefined) return 0;
+  const from = new Date(date);
+  const hasYear = new Date(atMs).getUTCFullYear() > unknownYear;
+  if (!hasYear) from.setUTCFullYear(unknownYear);
+  const ms = atMs - from.getTime();
+  return ms >= 0 || hasYear ? ms : ms + yearMs;
+}
+
+const yearMs = 366 * 86_400_000;
+
 /** A heartbeat of a kubelet that got no answer. */
 function heartbeatFailed(needle: string, message: RegExp): SignForm {
   return {
@@ -137,6 +175,28 @@ function leaderError(): SignForm {
       if (reason === undefined || caller?.startsWith("leaderelection.go") !== true)
         return undefined;
       return signValues({ subject: "", detail: reason });
+    },
+  };
+}
+
+/** Of `leader-lost`: the process ends because of it. */
+export const endedByLoss = "ended by the loss";
+
+/** Of `leader-lost`: no renewal succeeded until the lock was lost. */
+export const renewalTimedOut = "context deadline exceeded";
+
+/** A process that is asked to end gives its lock up, which is no loss. */
+function electionLost(): SignForm {
+  const needle = "election lost";
+  return {
+    name: "leader-lost",
+    needle,
+    read({ message, severity, values }) {
+      const text = `${message} ${values.get("err") ?? values.get("error") ?? ""}`;
+      if (!/[Ll]eader ?election lost/.test(text) || text.includes("stop sequence"))
+        return undefined;
+      const isEnd = severity === "fatal" || text.includes("problem running manager");
+      return signValues({ detail: isEnd ? endedByLoss : "leader election lost" });
     },
   };
 }
@@ -247,6 +307,10 @@ const apiRequest = String.raw`https?:\/\/([^\/\s"\\]+)\/(?:api\/v1\/(?:watch\/)?
 /** Answers, so the connection works: a conflict, or a kind that is not installed. */
 const isAnswered =
   /the object has been modified|could not find the requested resource|no relationship found between node/;
+
+/** A quiet watch ends like this when etcd is compacted; the client lists again and misses nothing. */
+const isCompacted =
+  /too old resource version|provided (?:watch|resource ?[vV]ersion|continue parameter) is too old|has been compacted/;
 
 /** The request was sent or tried, and no answer came. */
 const timedOut =
@@ -359,12 +423,6 @@ const forms: readonly SignForm[] = [
 
   // Watches of any client, and why they fail.
   plain(
-    "watch-too-old",
-    "too old resource version",
-    /(?<![*\w.])([*\w.]+) (?:ended|closed) with: .*too old resource version/,
-    "subject",
-  ),
-  plain(
     "watch-failed",
     "Failed to ",
     /Failed to (?:list|watch) ([*\w./]+): (.*)/s,
@@ -381,7 +439,7 @@ const forms: readonly SignForm[] = [
   plain(
     "watch-failed",
     " ended with: ",
-    /watch of ([*\w.]+) ended with: (?!.*too old resource version)(.*)/s,
+    /watch of ([*\w.]+) ended with: (.*)/s,
     "subject",
     "detail",
   ),
@@ -426,7 +484,7 @@ const forms: readonly SignForm[] = [
     /^lock is held by (\S+) and has not yet expired/,
     "subject",
   ),
-  plain("leader-lost", "election lost", /([Ll]eader ?election lost)/, "detail"),
+  electionLost(),
   leaderError(),
   plain("leader-lost", "stopped leading", /(stopped leading)/, "detail"),
   plain("leader-lost", "lost master", /\b(lost master)$/, "detail"),
@@ -447,13 +505,7 @@ const forms: readonly SignForm[] = [
   plain("leader-lost", "update lock", /[Ff]ailed to update lock(?: \S+)?: (.*)/s, "detail"),
 
   // Nodes and their heartbeats.
-  plain(
-    "node-silent",
-    "been updated for",
-    /\b[Nn]ode (\S+) hasn't been updated for (\S+?)\.(?: |$)/,
-    "subject",
-    "ms",
-  ),
+  silentNode(),
   structured("node-silent", "Node hasn't been updated", { subject: "node", ms: "duration" }),
   plain(
     "node-not-ready",
@@ -568,6 +620,13 @@ const forms: readonly SignForm[] = [
     "upstream_reset_before_response_started{",
     /^\{(?=.*\{[^}]*connection[_ ]failure).*"(?:upstream_?[Hh]ost|host)" ?: ?"(\d+\.\d+\.\d+\.\d+:\d+)"/,
     "subject",
+  ),
+  // Its debug log, whose lines about one request have the address elsewhere.
+  plain(
+    "upstream-refused",
+    "upstream_reset_before_response_started{",
+    /Sending local reply with details upstream_reset_before_response_started\{(connection)[_ ]failure/,
+    "detail",
   ),
   plain("upstream-refused", '" 503 UF', /" 503 UF\S* .*"(\d+\.\d+\.\d+\.\d+:\d+)"/, "subject"),
   plain(
@@ -753,7 +812,7 @@ const forms: readonly SignForm[] = [
   plain(
     "etcd-heartbeat",
     "to send out heartbeat on time",
-    /(failed to send out heartbeat on time)(?: \(exceeded the \S+ timeout for ([^\s,)]+))?/,
+    /(failed to send out heartbeat on time)(?: \((?:exceeded the \S+ timeout|deadline exceeded) for ([^\s,)]+))?/,
     "detail",
     "ms",
   ),
@@ -834,7 +893,7 @@ const lockPath =
 const discoveryPath = /^(?:https?:\/\/[^/]+)?\/(?:api|apis)(?:\/[\w.-]+)?(?:\/v\d\w*)?\/?(?:\?|$)/;
 
 /** etcd warns from 100 ms, which busy clusters reach daily; requests get late from here. */
-const etcdSlowMs = 300;
+export const etcdSlowMs = 300;
 
 /** No machine runs for so long. */
 const neverMs = 10 * 365 * 86_400_000;
@@ -857,8 +916,13 @@ function narrowed(sign: LogSign): LogSign | undefined {
       if (/Too large resource version/.test(detail)) {
         return { ...sign, name: "cache-behind", detail: "Too large resource version" };
       }
-      return isAnswered.test(detail) ? undefined : sign;
+      return isAnswered.test(detail) || isCompacted.test(detail) ? undefined : sign;
     case "leader-lost":
+      if (isAnswered.test(detail)) return undefined;
+      // Until 1.30 a process that is asked to end has the other error: timed out waiting for the condition.
+      return /^(?:failed to tryAcquireOrRenew )?context deadline exceeded$/.test(detail)
+        ? { ...sign, detail: renewalTimedOut }
+        : sign;
     case "status-write-failed":
       return isAnswered.test(detail) ? undefined : sign;
     case "pleg-unhealthy":

@@ -52,6 +52,14 @@ interface ReadLine {
   readonly isStart: boolean;
 }
 
+/** A chat wraps between words, and a terminal at its width. */
+interface WrappedLine {
+  text: string;
+  glued: string;
+  lines: number;
+  readonly place: Place;
+}
+
 interface Table {
   readonly columns: readonly string[];
   readonly isPods: boolean;
@@ -111,7 +119,7 @@ export class TextReader {
   /** Of the last command in the text: tables of one namespace do not name it. */
   #namespace = "default";
   /** A log line without a sign, whose rest may follow. */
-  #wrapped: { text: string; lines: number; place: Place } | undefined;
+  #wrapped: WrappedLine | undefined;
 
   /** `source` is how evidence names the text: a path, or a pod. `program` wrote it, if known. */
   constructor(facts: TextFacts, source: string, program?: string) {
@@ -212,13 +220,17 @@ export class TextReader {
   #wrappedSigns(text: string): ReadSigns | undefined {
     const wrapped = this.#wrapped;
     if (wrapped === undefined) return undefined;
-    const whole = `${wrapped.text} ${text.trim()}`;
-    return signsIn(whole, knownWords.find(whole));
+    const ways = [`${wrapped.text} ${text.trim()}`, `${wrapped.glued}${text}`];
+    for (const whole of new Set(ways)) {
+      const read = signsIn(whole, knownWords.find(whole));
+      if (read !== undefined) return read;
+    }
+    return undefined;
   }
 
   #rememberWrapped(text: string, place: Place, isStart: boolean): void {
     if (isStart) {
-      this.#wrapped = { text, lines: 1, place };
+      this.#wrapped = { text, glued: text, lines: 1, place };
       return;
     }
     const wrapped = this.#wrapped;
@@ -229,6 +241,7 @@ export class TextReader {
       return;
     }
     wrapped.text += ` ${text.trim()}`;
+    wrapped.glued += text;
     wrapped.lines += 1;
   }
 

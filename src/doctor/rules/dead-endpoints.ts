@@ -9,6 +9,9 @@ import { counted } from "../report/counted.ts";
 
 const linesMin = 1;
 
+/** Some messages do not have it. */
+const unknownAddress = "an endpoint";
+
 export const deadEndpoints: Cause = {
   name: "dead-endpoints",
   summary:
@@ -41,9 +44,9 @@ export const deadEndpoints: Cause = {
     return {
       severity: "warning",
       cause: isSilent
-        ? `The proxy sends requests to ${address} and gets no answer: a pod that is gone, a machine that is ` +
+        ? `The proxy sends requests to ${address || unknownAddress} and gets no answer: a pod that is gone, a machine that is ` +
           "down, or no way to it through the network."
-        : `The proxy sends requests to ${address}, which does not accept connections: a pod that ended, or ` +
+        : `The proxy sends requests to ${address || unknownAddress}, which does not accept connections: a pod that ended, or ` +
           "one that closes its port before the proxy has stopped using it.",
       fix: {
         ...fix,
@@ -90,8 +93,9 @@ function failures(evidence: Evidence): readonly Sign[] {
   const lines = groups.map((group) => {
     const were = group.count === 1 ? "was" : "were";
     const how = group.name === "upstream-refused" ? `${were} refused` : "timed out";
+    const [address = ""] = group.topSubjects(1);
     const to =
-      group.subjects.size === 1 ? group.topSubjects(1)[0] : `${group.subjects.size} addresses`;
+      group.subjects.size === 1 ? address || unknownAddress : `${group.subjects.size} addresses`;
     return group.evidence(`${counted(group.count, "connection")} to ${to} ${how}`);
   });
   if (lines.length === 0) return [];

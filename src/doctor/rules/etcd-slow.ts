@@ -1,7 +1,9 @@
 // etcd answers slowly, so every write and every consistent read of the API servers is slow too.
 
 import { durationText } from "../../environment/duration-text.ts";
-import { type Cause, type Conclusion, logCause } from "../cause.ts";
+import { type Cause, type Conclusion, logCause, type Sign } from "../cause.ts";
+import type { Evidence } from "../evidence/evidence.ts";
+import { placeText } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
 
 const conclusion: Conclusion = {
@@ -27,18 +29,22 @@ const conclusion: Conclusion = {
 const leadersMin = 3;
 const leadersSpanMs = 60_000;
 
+/** So many that are late, or one that is very late. */
+const linesMin = 5;
+const longMs = 1_000;
+
 const slowRequests = logCause({
   name: "etcd-slow",
   summary:
     "etcd answers slowly: disk, network or load. Every write and every consistent read of " +
     "the control plane waits for it.",
   affected: "All versions, current ones included.",
-  shownBy: ["etcd log", "apiserver log"],
+  shownBy: ["etcd log", "apiserver log", "audit log"],
   hop: "published",
   explains: ["leader-changes", "api-overloaded", "slow-requests", "broken-watches"],
   sign: "etcd-slow",
-  linesMin: 5,
-  longMs: 1_000,
+  linesMin,
+  longMs,
   text: ({ count, longest }) =>
     `${counted(count, "request")} took too long${longest?.ms === undefined ? "" : `, up to ${durationText(longest.ms)}`}`,
   others({ signs }) {
@@ -53,6 +59,15 @@ const slowRequests = logCause({
 
 const unstored = /did not complete within|etcdserver/;
 
+/** The same time as the API server measured it, in its audit log. */
+function audited({ objects }: Evidence): readonly Sign[] {
+  const { count, longestMs, place } = objects.audit.slowInEtcd;
+  if (place === undefined) return [];
+  const text = `${counted(count, "request")} for one object waited for etcd, up to ${durationText(longestMs)}`;
+  const weight = count >= linesMin || longestMs >= longMs ? "proof" : "support";
+  return [{ weight, source: "logs", lines: [{ text, source: placeText(place) }] }];
+}
+
 /** A member that changes its leader again and again waits for its disk or for the others, too. */
 export const etcdSlow: Cause = {
   ...slowRequests,
@@ -66,7 +81,7 @@ export const etcdSlow: Cause = {
 
   signs(evidence) {
     const lost = evidence.signs.get("etcd-leader");
-    const own = slowRequests.signs(evidence);
+    const own = [...slowRequests.signs(evidence), ...audited(evidence)];
     if (lost === undefined) return own;
     const isRepeated = lost.count >= leadersMin && lost.spanMs >= leadersSpanMs;
     const weight = isRepeated ? "proof" : "support";
@@ -75,6 +90,10 @@ export const etcdSlow: Cause = {
   },
   conclude(evidence) {
     if (evidence.signs.get("etcd-slow") !== undefined) return slowRequests.conclude(evidence);
-    return { ...conclusion, missing: ["the log of each etcd member, from before the change"] };
+    const before =
+      evidence.signs.get("etcd-leader") === undefined
+        ? "of the same minutes"
+        : "from before the change";
+    return { ...conclusion, missing: [`the log of each etcd member, ${before}`] };
   },
 };

@@ -1,6 +1,7 @@
 // A component that loses its leader lock again and again: nothing is done while no instance leads.
 
 import { logCause } from "../cause.ts";
+import { endedByLoss, renewalTimedOut } from "../evidence/log-signs.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
 
@@ -49,8 +50,12 @@ export const leaderChanges = logCause({
   },
 });
 
-/** The renewal failed, and so the process gave the lock up: a process that is asked to end only gives it up. */
+/**
+ * The process ended because it lost the lock, or the time to renew it was over. A failed renewal beside a lock
+ * that was given up is the same; a process that is asked to end only gives it up.
+ */
 function isLost({ subjects, details }: SignGroup): boolean {
+  if (details.has(endedByLoss) || details.has(renewalTimedOut)) return true;
   const isGivenUp = [...details.keys()].some((detail) =>
     /election ?lost|stopped leading/i.test(detail),
   );

@@ -77,7 +77,7 @@ describe("lockstep doctor", () => {
           few seconds
 
       Examined
-        1 file, 0.0 MB, 4 lines, 4 of them known log messages
+        1 file, 0.5 kB, 4 lines, 4 of them known log messages
 
       Not examined, for lack of evidence
         · log and access log of the ingress controller: stale-proxy, termination-race,
@@ -88,10 +88,8 @@ describe("lockstep doctor", () => {
         · lockstep doctor --context NAME: client-throttling, stale-cache,
           late-heartbeats
         · kubectl version: headless-rewrites, per-sync-get
-        · audit log of each API server: no-op-writes, stray-machine
-        · logs of kubelets: failing-probes
-        · lockstep record, while endpoints change: stale-copies
-        · log of each etcd member: clock-skew
+        · 5 other causes: audit log of each API server; logs of kubelets; lockstep
+          record, while endpoints change; log of each etcd member
       "
     `);
   });
@@ -117,6 +115,13 @@ describe("lockstep doctor", () => {
     expect((await run(files, "/logs", "--fail-on", "critical")).code).toBe(0);
     const ignored = await run(files, "/logs", "--ignore", "client-throttling");
     expect([ignored.code, ignored.out]).toEqual([0, expect.stringContaining("Nothing found")]);
+  });
+
+  test("says first which causes something points to, where none is proved", async () => {
+    const [once = ""] = fight.split("\n");
+    const { code, out } = await run({ "/logs/api.log": once }, "/logs");
+    expect(code).toBe(0);
+    expect(out.split("\n")[0]).toBe("No cause is proved. Something points to: apiserver-fight");
   });
 
   test("prints no secret of a log, in any form of output", async () => {

@@ -96,8 +96,11 @@ function visibleLines(text: string): string {
   return text.split("\n").map(visible).join("\n");
 }
 
-function verdict({ findings }: Diagnosis): string {
+function verdict({ findings, open }: Diagnosis): string {
   const [first] = findings;
+  if (first === undefined && open.length > 0) {
+    return `No cause is proved. Something points to: ${open.map(({ rule }) => rule).join(", ")}`;
+  }
   if (first === undefined) return "Nothing found in what was read.";
   if (first.severity === "info") {
     return `Nothing above information was found. For information: ${first.rule}`;
@@ -111,8 +114,12 @@ function below({ rule, consequences }: Finding, width: number): readonly string[
     ? []
     : [
         `Consequences of ${rule}`,
-        ...consequences.flatMap(({ rule: effect, evidence }) =>
-          wrapText(`${effect}: ${evidence[0]?.text ?? ""}`, { width, first: "  · ", rest: "    " }),
+        ...consequences.flatMap(({ rule: effect, evidence: [seen] }) =>
+          wrapText(seen === undefined ? effect : `${effect}: ${seen.text} (${seen.source})`, {
+            width,
+            first: "  · ",
+            rest: "    ",
+          }),
         ),
         "",
       ];
@@ -162,7 +169,7 @@ function examinedLines(examined: Examined): readonly string[] {
     ...(files === 0 && live !== undefined
       ? []
       : [
-          `  ${files} ${files === 1 ? "file" : "files"}, ${(bytes / 1e6).toFixed(1)} MB, ${lines} lines, ${known} of them known log messages`,
+          `  ${files} ${files === 1 ? "file" : "files"}, ${sizeText(bytes)}, ${lines} lines, ${known} of them known log messages`,
         ]),
     ...changesLines(examined),
     ...serverLines(objects),
@@ -174,6 +181,11 @@ function examinedLines(examined: Examined): readonly string[] {
     ...(binary.length === 0 ? [] : [`  ${binary.length} files were skipped: they are no text`]),
     ...limits.map((text) => `  ${text}`),
   ];
+}
+
+/** A pasted text is small. */
+function sizeText(bytes: number): string {
+  return bytes < 1e5 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 /** `10.0.0.1:6443 (v1.17.3, current)`. */
@@ -213,14 +225,23 @@ function notExaminedLines(live: LiveSummary | undefined, width: number): readonl
   return ["", "Could not be examined", ...lines];
 }
 
+/** Sources with their causes; a tired reader gets no further, and JSON has all. */
+const providersShownMax = 4;
+
 /** The evidence first: it is what a person can provide. */
 function unexaminedLines({ unexamined }: Diagnosis, width: number): readonly string[] {
   if (unexamined.length === 0) return [];
+  const rest = unexamined.slice(providersShownMax);
+  const causes = rest.reduce((sum, { rules }) => sum + rules.length, 0);
+  const others = `${counted(causes, "other cause")}: ${rest.map(({ provide }) => provide).join("; ")}`;
+  const shown = unexamined
+    .slice(0, providersShownMax)
+    .map(({ rules, provide }) => `${provide}: ${rules.join(", ")}`);
   return [
     "",
     "Not examined, for lack of evidence",
-    ...unexamined.flatMap(({ rules, provide }) =>
-      wrapText(`${provide}: ${rules.join(", ")}`, { width, first: "  · ", rest: "    " }),
+    ...[...shown, ...(rest.length === 0 ? [] : [others])].flatMap((text) =>
+      wrapText(text, { width, first: "  · ", rest: "    " }),
     ),
   ];
 }
