@@ -90,8 +90,10 @@ const rules = [
     ],
   },
   {
-    ...path("/mirrored"),
-    filters: [{ type: "RequestMirror", requestMirror: { backendRef: to("two") } }],
+    ...path("/extended"),
+    filters: [
+      { type: "ExtensionRef", extensionRef: { group: "x.example", kind: "Filter", name: "one" } },
+    ],
     backendRefs: [to("one")],
   },
   { ...path("/slow"), timeouts: { request: "300ms" }, backendRefs: [to("slow")] },
@@ -258,7 +260,7 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
   });
 
   it("answers with 500 where a filter cannot be honoured, and says so", async () => {
-    expect((await ask("a.web.example", "/mirrored")).status).toBe(500);
+    expect((await ask("a.web.example", "/extended")).status).toBe(500);
     await world.until("the status says so", async () => {
       return (await ofParent("all"))["PartiallyInvalid"] !== undefined;
     });

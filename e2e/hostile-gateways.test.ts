@@ -96,6 +96,14 @@ const cors = fc.record(
   },
   { requiredKeys: [] },
 );
+const mirror = fc.record(
+  {
+    backendRef: fc.record({ name: or("web"), port: fc.constantFrom(80, 0, 70_000) }),
+    percent: fc.constantFrom(0, 7, 100, -1),
+    fraction: fc.record({ numerator: fc.nat(), denominator: fc.constantFrom(0, 3, -5) }),
+  },
+  { requiredKeys: ["backendRef"] },
+);
 const headerFilter = fc.oneof(
   changes.map((one) => ({ type: "RequestHeaderModifier", requestHeaderModifier: one })),
   changes.map((one) => ({ type: "ResponseHeaderModifier", responseHeaderModifier: one })),
@@ -108,6 +116,7 @@ const filter = fc.oneof(
     .record({ hostname: host, path: pathChange }, { requiredKeys: [] })
     .map((one) => ({ type: "URLRewrite", urlRewrite: one })),
   cors.map((one) => ({ type: "CORS", cors: one })),
+  mirror.map((one) => ({ type: "RequestMirror", requestMirror: one })),
 );
 const match = fc.record(
   {
@@ -185,6 +194,7 @@ it.skipIf(withoutNginx !== false)(
       "pathRewrite",
       "cors",
       "ownHeaders",
+      "mirrors",
     ]) {
       expect(fields).toContain(field);
     }

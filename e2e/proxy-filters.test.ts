@@ -1,14 +1,55 @@
 // What the rules of HTTPRoutes ask for besides a service, by real nginx.
-import { beforeAll, describe, expect, it } from "vitest";
+import { createServer, type Server } from "node:net";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { PolicyWorld, rule } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
 
 describe.skipIf(withoutNginx !== false)("a rule", () => {
   const world = PolicyWorld.forFile();
 
+  const servers: Server[] = [];
+
+  afterAll(() => {
+    for (const server of servers) server.close();
+  });
+
   beforeAll(async () => {
     for (const name of ["main", "second", "third"]) await world().echo(name, "X-Own: echo\r\n");
   });
+
+  const to = (service: string) => ({ service });
+
+  const listening = async (server: Server, name: string) => {
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.77.200", resolve));
+    const address = server.address();
+    if (address === null || typeof address === "string") throw new Error("no address");
+    await world().service(name, [`${address.address}:${address.port}`]);
+  };
+
+  /** A service that keeps the requests it gets; gives all once there are so many. */
+  const copies = async (name: string) => {
+    const seen: string[] = [];
+    const server = createServer((socket) => {
+      let text = "";
+      socket.on("error", () => undefined);
+      socket.on("data", (chunk) => {
+        text += chunk.toString("latin1");
+        const start = text.indexOf("\r\n\r\n") + 4;
+        const length = Number(/^content-length: (\d+)/im.exec(text)?.[1] ?? 0);
+        if (start < 4 || text.length < start + length) return;
+        seen.push(text);
+        socket.end("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+      });
+    });
+    await listening(server, name);
+    return async (count: number) => {
+      await vi.waitFor(() => expect(seen.length).toBeGreaterThanOrEqual(count), {
+        timeout: 30_000,
+      });
+      return seen;
+    };
+  };
 
   it("changes headers for one of its services, besides those for all", async () => {
     const set = (value: string) => ({ set: [{ name: "X-Who", value }] });
@@ -59,5 +100,89 @@ describe.skipIf(withoutNginx !== false)("a rule", () => {
     expect(await seen("moved.example")).toBe("main   echo,main");
     const chunked = { method: "POST", body: "x", chunked: true };
     expect(await seen("moved.example", chunked)).toBe("main   echo,main");
+  });
+
+  it("sends copies with the headers, the path and the body that the endpoint gets", async () => {
+    const copied = await copies("copied");
+    await copies("other");
+    await world().hosts({
+      "copied.example": [
+        rule("/moved", "main", {
+          partRedirect: { status: 302, port: 81 },
+          mirrors: [to("copied")],
+        }),
+        rule("/", "main", {
+          pathRewrite: { prefix: "/new path" },
+          upstreamHost: "inner.example",
+          requestHeaders: { set: [{ name: "X-All", value: "yes" }], remove: ["X-Gone"] },
+          mirrors: [to("copied"), to("other"), to("missing")],
+        }),
+        rule("/plain", "main", { mirrors: [to("copied")] }),
+      ],
+    });
+    const headers = { "x-gone": "1", "x-kept": "2", "x-forwarded-for": "10.9.9.9" };
+    expect((await world().ask("copied.example", "/moved")).status).toBe(302);
+    expect((await world().ask("copied.example", "/a%2Fb?q=1", { headers })).status).toBe(200);
+    const [first = ""] = await copied(1);
+    expect(first.split("\r\n")[0]).toBe("GET /new%20path/a/b?q=1 HTTP/1.1");
+    const lines = first.toLowerCase().split("\r\n");
+    for (const line of ["host: inner.example", "x-all: yes", "x-kept: 2"]) {
+      expect(lines).toContain(line);
+    }
+    expect(lines).toContain("x-forwarded-for: 127.0.0.1");
+    expect(lines.filter((line) => /^(x-gone|content-length|transfer)/.test(line))).toEqual([]);
+    const long = "x".repeat(200_000);
+    for (const [body, chunked] of [
+      ["short", false],
+      ["short", true],
+      [long, false],
+      [long, true],
+    ] as const) {
+      const asked = { method: "POST", body, chunked };
+      expect((await world().ask("copied.example", "/plain/a%2Fb", asked)).status).toBe(200);
+    }
+    // Each has its own connection, so they may arrive in another order.
+    const posts = (await copied(5)).slice(1).sort((a, b) => a.length - b.length);
+    expect(posts.map((text) => text.split("\r\n")[0])).toEqual(
+      Array.from({ length: 4 }, () => "POST /plain/a%2Fb HTTP/1.1"),
+    );
+    expect(posts.map((text) => text.slice(text.indexOf("\r\n\r\n") + 4).length)).toEqual([
+      5, 5, 200_000, 200_000,
+    ]);
+  });
+
+  it("copies the share of requests that it names", async () => {
+    const copied = await copies("shared");
+    const mirrors = [{ ...to("shared"), weight: 1, weightTotal: 4 }];
+    await world().hosts({ "some.example": [rule("/", "main", { mirrors })] });
+    for (let count = 0; count < 40; count += 1) await world().ask("some.example");
+    // The shares of the golden ratio are even over every stretch of requests.
+    expect(Math.abs((await copied(8)).length - 10)).toBeLessThanOrEqual(2);
+  });
+
+  it("answers as if there were no copies when these find nothing, or find no end", async () => {
+    let open = 0;
+    const silent = createServer((socket) => {
+      open += 1;
+      socket.on("error", () => undefined);
+    });
+    await listening(silent, "silent");
+    await world().service("refusing", ["127.0.77.202:9"]);
+    await world().service("nobody", []);
+    const mirrors = ["silent", "refusing", "nobody"].map(to);
+    const many = Array.from({ length: 200 }, () => to("silent"));
+    await world().hosts({
+      "alone.example": [rule("/", "main", { mirrors })],
+      "busy.example": [rule("/", "main", { mirrors: many })],
+    });
+    for (let count = 0; count < 5; count += 1) {
+      const { status } = await world().ask("alone.example", "/", { method: "POST", body: "x" });
+      expect(status).toBe(200);
+    }
+    expect((await world().ask("busy.example")).status).toBe(200);
+    // As many as may be under way for one namespace, and no more; a marked endpoint changes nothing.
+    await vi.waitFor(() => expect(open).toBe(128), { timeout: 30_000 });
+    expect((await world().ask("busy.example")).status).toBe(200);
+    expect(open).toBe(128);
   });
 });

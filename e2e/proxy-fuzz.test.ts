@@ -56,6 +56,7 @@ const fuzzed: readonly PathRule[] = [
           requestHeaders: { set: [{ name: "X-A", value: "1" }] },
         },
       ],
+      mirrors: [{ service: "s", weight: 1, weightTotal: 3 }],
       ownHeaders: { responseHeaders: { remove: ["X-B"] } },
       allowFrom: ["127.0.0.0/8", "::1"],
       rateLimit: { requestsPerSecond: 1000, burst: 5000 },

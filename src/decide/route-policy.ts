@@ -52,12 +52,22 @@ export interface RoutePolicy {
   readonly responseHeaders?: HeaderChanges;
   /** Further changes for the rule's own service; a canary has its own. */
   readonly ownHeaders?: BackendHeaders;
+  /** Other services that get a copy of each request, or of some; their answers are ignored. */
+  readonly mirrors?: readonly Mirror[];
   /** The path that the endpoint sees, or of a Prefix rule what stands there for the prefix. */
   readonly pathRewrite?: PathChange;
   /** Every request is sent to the same address with other parts. */
   readonly partRedirect?: PartRedirect;
   /** An answer must have begun by then, whichever endpoints are tried. */
   readonly deadlineMs?: number;
+}
+
+export interface Mirror {
+  /** A key of the decision's `services`. */
+  readonly service: string;
+  /** The share of the requests: `weight` of `weightTotal`; all when absent. */
+  readonly weight?: number;
+  readonly weightTotal?: number;
 }
 
 /** Changes for the requests that one service gets, and for its answers, besides those of the route. */

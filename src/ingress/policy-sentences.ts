@@ -4,6 +4,7 @@ import type {
   Balance,
   Canary,
   HeaderChanges,
+  Mirror,
   RoutePolicy,
 } from "../decide/route-policy.ts";
 
@@ -16,6 +17,7 @@ export function policySentences(policy: RoutePolicy | undefined): readonly strin
     ...changeSentences(policy),
     ...(policy.balance === undefined ? [] : balanceSentences(policy.balance)),
     ...(policy.canaries ?? []).map(canarySentence),
+    ...(policy.mirrors ?? []).map(mirrorSentence),
   ];
 }
 
@@ -154,6 +156,11 @@ function canarySentence({
     ...headerSentences("response", responseHeaders),
   ];
   return [`canary ${service}: ${terms.join(", or ")}`, ...changes].join("; ");
+}
+
+function mirrorSentence({ service, weight, weightTotal = 100 }: Mirror): string {
+  const which = weight === undefined ? "every request" : `${weight} of ${weightTotal} requests`;
+  return `copies of ${which} are sent to ${service}`;
 }
 
 /** `8 MiB`; as it is when it is no whole number of a larger unit. */

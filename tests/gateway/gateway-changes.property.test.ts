@@ -13,8 +13,8 @@ import type { Gateway } from "../../src/kube/kinds/gateway.ts";
 import type { HttpRoute } from "../../src/kube/kinds/http-route.ts";
 import type { ReferenceGrant } from "../../src/kube/kinds/reference-grant.ts";
 import { gateway, gatewayClass, httpRoute, referenceGrant } from "./gateway-objects.ts";
-import { routedBackend } from "./routed-backend.ts";
-import { type SpecifiedRequest, specifiedBackend } from "./specified-routing.ts";
+import { routedAnswer } from "./routed-backend.ts";
+import { type SpecifiedRequest, specifiedAnswer } from "./specified-routing.ts";
 
 /** Run by hand with more: LOCKSTEP_RUNS=20000 LOCKSTEP_SEED=7. */
 const runs = Number(process.env["LOCKSTEP_RUNS"] ?? 60);
@@ -57,7 +57,17 @@ const edge = listeners.map((some) =>
   ),
 );
 
+const backend = fc.record({
+  name: fc.constantFrom("one", "two"),
+  namespace: fc.constantFrom(undefined, ...namespaces),
+  port: fc.constant(80),
+});
+
 const rule = fc.record({
+  filters: fc.array(
+    backend.map((backendRef) => ({ type: "RequestMirror", requestMirror: { backendRef } })),
+    { maxLength: 2 },
+  ),
   matches: fc.array(
     fc.record(
       {
@@ -71,12 +81,7 @@ const rule = fc.record({
     ),
     { minLength: 1, maxLength: 2 },
   ),
-  backendRefs: fc
-    .record({
-      name: fc.constantFrom("one", "two"),
-      namespace: fc.constantFrom(undefined, ...namespaces),
-    })
-    .map((one) => [{ ...one, port: 80 }]),
+  backendRefs: backend.map((one) => [one]),
 });
 
 const routeNames = ["r0", "r1", "r2", "r3"];
@@ -242,9 +247,9 @@ it("gives each request to the backend of the specification after every change", 
           const decision = frontEnd.decide(objects, facts);
           expect(decision).toEqual(new GatewayFrontEnd().decide(objects, facts));
           const { asked: others } = decision;
-          const found = routedBackend(routing.decide({ ingresses: [], classes: [], others }));
+          const found = routedAnswer(routing.decide({ ingresses: [], classes: [], others }));
           for (const asked of requests) {
-            const specified = specifiedBackend({ ...world, hasService }, asked);
+            const specified = specifiedAnswer({ ...world, hasService }, asked);
             expect([asked, found(asked)]).toEqual([asked, specified]);
           }
         }

@@ -2,7 +2,11 @@
 // specific listener of the port takes it, then of the routes attached to that listener the most specific
 // by host, path, method, headers and query, then the oldest and the first by name.
 import type { Gateway, GatewayListener } from "../../src/kube/kinds/gateway.ts";
-import type { HttpRoute, HttpRouteMatch } from "../../src/kube/kinds/http-route.ts";
+import type {
+  BackendReference,
+  HttpRoute,
+  HttpRouteMatch,
+} from "../../src/kube/kinds/http-route.ts";
 import type { ReferenceGrant } from "../../src/kube/kinds/reference-grant.ts";
 
 export interface SpecifiedObjects {
@@ -25,16 +29,41 @@ export interface SpecifiedRequest {
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** `namespace/name:port` of the service, or the status of the answer. */
-export function specifiedBackend(
+export interface SpecifiedAnswer {
+  /** `namespace/name:port` of the service, or the status of the answer. */
+  readonly backend: string | 404 | 500;
+  /** The services that get a copy of the request. */
+  readonly copies: readonly string[];
+}
+
+export function specifiedAnswer(
   objects: SpecifiedObjects,
   asked: SpecifiedRequest,
-): string | 404 | 500 {
+): SpecifiedAnswer {
+  const best = specifiedRule(objects, asked);
+  if (best === undefined) return { backend: 404, copies: [] };
+  const serviceOf = (reference: BackendReference | undefined) => {
+    if (reference === undefined) return undefined;
+    const own = best.one.metadata.namespace;
+    const namespace = reference.namespace ?? own;
+    const service = `${namespace}/${reference.name}`;
+    const isAllowed =
+      namespace === own || isGranted(objects.grants, own, namespace, reference.name);
+    return isAllowed && objects.hasService(service) ? `${service}:${reference.port}` : undefined;
+  };
+  const backend = serviceOf(best.rule.backendRefs[0]);
+  // An answer of the proxy itself needs no copies.
+  if (backend === undefined) return { backend: 500, copies: [] };
+  const copies = best.rule.filters.flatMap(({ mirror }) => serviceOf(mirror?.backend) ?? []);
+  return { backend, copies };
+}
+
+function specifiedRule(objects: SpecifiedObjects, asked: SpecifiedRequest) {
   const { gateway, routes } = objects;
   const [chosen] = gateway.listeners
     .filter(({ port, hostname }) => port === asked.port && isUnder(asked.host, hostname))
     .sort((a, b) => specificity(b.hostname) - specificity(a.hostname));
-  if (chosen === undefined) return 404;
+  if (chosen === undefined) return undefined;
   const candidates = routes.flatMap((one) => {
     if (!isAttached(objects, one, chosen)) return [];
     const hostnames = one.hostnames.length === 0 ? [""] : one.hostnames;
@@ -61,14 +90,7 @@ export function specifiedBackend(
       compare(nameOf(a.one), nameOf(b.one)) ||
       a.order - b.order,
   );
-  if (best === undefined) return 404;
-  const [backend] = best.rule.backendRefs;
-  if (backend === undefined) return 500;
-  const own = best.one.metadata.namespace;
-  const namespace = backend.namespace ?? own;
-  const service = `${namespace}/${backend.name}`;
-  const isAllowed = namespace === own || isGranted(objects.grants, own, namespace, backend.name);
-  return isAllowed && objects.hasService(service) ? `${service}:${backend.port}` : 500;
+  return best;
 }
 
 function isAttached(

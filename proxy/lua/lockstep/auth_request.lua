@@ -1,6 +1,6 @@
--- One small request to an endpoint of a service, on its own connection, for the head of the answer.
--- It asks a service whether another request may pass. Nothing is kept, and everything is bounded.
--- An endpoint that accepts no connection is marked for all routes, and another one is tried.
+-- One request to an endpoint of a service, on its own connection: a small one, for the head of the
+-- answer, which says whether another request may pass; or a copy of one, whose answer is ignored.
+-- Nothing is kept, and everything is bounded. An endpoint that accepts no connection is marked for all routes, and another one is tried.
 local balance = require("lockstep.balance")
 local ffi = require("ffi")
 local peer_list = require("lockstep.peer_list")
@@ -17,9 +17,11 @@ local MOST_HEAD_BYTES = 128 * 1024
 -- Before the answer; more are no answer.
 local MOST_INTERIM = 10
 local INTERIM_BELOW = 200
+-- Of an answer that is ignored, at once.
+local PIECE_BYTES = 16 * 1024
 
 -- A connection to an endpoint of the service, or nothing.
-local function connect(service)
+local function connect(service, connect_ms, send_ms, read_ms)
     local peers, tried = service.peers, {}
     for _ = 1, TRIES do
         local unpacked = peer_list.unpacked(service)
@@ -34,7 +36,7 @@ local function connect(service)
         local number = rows.number_of(slot)
         suspects.try(slot)
         local socket = ngx.socket.tcp()
-        socket:settimeouts(CONNECT_MS, SEND_MS, READ_MS)
+        socket:settimeouts(connect_ms, send_ms, read_ms)
         local address = ffi.string(peer.address, peer.address_length)
         local is_connected = socket:connect(address, peer.port)
         -- The slot may have passed to another endpoint meanwhile.
@@ -91,7 +93,7 @@ end
 -- Sends the text, a whole request, to the service (see state.lua), with TLS for this name if one is
 -- given. The status and the headers of the answer; nothing when there is none.
 function _M.ask(service, text, tls_name)
-    local socket = connect(service)
+    local socket = connect(service, CONNECT_MS, SEND_MS, READ_MS)
     if socket == nil then
         return nil
     end
@@ -102,6 +104,23 @@ function _M.ask(service, text, tls_name)
     end
     socket:close()
     return status, headers
+end
+
+-- Sends the pieces of a request that asks for the end of the connection, and reads the answer up to
+-- there. The limits are for connecting, sending and waiting, in milliseconds, and for the answer, in
+-- bytes.
+function _M.send(service, pieces, limits)
+    local connect_ms, send_ms, read_ms, most_bytes = unpack(limits)
+    local socket = connect(service, connect_ms, send_ms, read_ms)
+    if socket == nil then
+        return
+    end
+    local left = socket:send(pieces) and most_bytes or 0
+    while left > 0 do
+        local data = socket:receiveany(PIECE_BYTES)
+        left = data and left - #data or 0
+    end
+    socket:close()
 end
 
 return _M

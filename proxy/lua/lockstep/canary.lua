@@ -12,7 +12,7 @@ local WHOLE = 100
 local CRC_VALUES = 2 ^ 32
 
 -- Where this worker's requests stand; all workers begin elsewhere.
-local function first_turn()
+function _M.first_turn()
     return (ngx.worker and ngx.worker.id() or 0) * 17
 end
 
@@ -24,7 +24,7 @@ function _M.prepare(canaries)
             header.compiled = header.pattern and pattern.compile(header.pattern)
         end
         canary.cookie_variable = canary.cookie and "cookie_" .. canary.cookie
-        canary.turn = first_turn()
+        canary.turn = _M.first_turn()
     end
     return canaries
 end
@@ -63,6 +63,11 @@ local function by_share(canary, session)
         canary.turn = canary.turn + 1
     end
     return place * (canary.weightTotal or WHOLE) < weight
+end
+
+-- Whether a request is in the share of it; all are in one that says nothing.
+function _M.takes_share(one)
+    return one.weight == nil or by_share(one, nil)
 end
 
 -- Whether a canary with this service has taken the session by other means than its share, which

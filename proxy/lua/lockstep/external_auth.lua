@@ -6,6 +6,7 @@ local answer = require("lockstep.answer")
 local auth_request = require("lockstep.auth_request")
 local cors = require("lockstep.cors")
 local forwarded_path = require("lockstep.forwarded_path")
+local request_text = require("lockstep.request_text")
 local route = require("lockstep.route")
 local template = require("lockstep.template")
 
@@ -16,25 +17,6 @@ local UNDECIDED = "undecided"
 -- Marks these requests. A marked request that would need another check is refused: two services
 -- might ask each other for ever.
 local MARK = "X-Lockstep-Auth"
-
--- Headers of the request that mean something else there, or that only the proxy knows. So are all
--- headers with these prefixes, because the service may know more of them than we do.
-local own_headers = {}
-for _, name in ipairs({
-    "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
-    "keep-alive", "proxy", "proxy-connection", "forwarded", "x-scheme", "x-real-ip", "x-request-id",
-    "x-sent-from", "x-auth-request-redirect", "x-rewrite-url", "x-host", MARK:lower(),
-}) do
-    own_headers[name] = true
-end
-local OWN_BEGINNINGS = { "^x%-forwarded%-", "^x%-original%-" }
-
-local function is_own(name)
-    local lower = name:lower()
-    return own_headers[lower]
-        or lower:find(OWN_BEGINNINGS[1]) ~= nil
-        or lower:find(OWN_BEGINNINGS[2]) ~= nil
-end
 
 -- Variables that an address may contain, with the names of ingress-nginx.
 local values = {
@@ -127,7 +109,7 @@ end
 
 -- A value that would end a line cannot be sent to the authentication service.
 local function check_line(text)
-    if text:find("[%z\r\n]") then
+    if request_text.ends_line(text) then
         return answer.refuse(400, "control character")
     end
 end
@@ -136,16 +118,6 @@ local function add(lines, name, value)
     if value ~= nil and value ~= "" then
         check_line(value)
         lines[#lines + 1] = name .. ": " .. value
-    end
-end
-
-local function add_headers_of_request(lines)
-    for name, value in pairs(ngx.req.get_headers(0, true)) do
-        if not is_own(name) then
-            for _, one in ipairs(type(value) == "table" and value or { value }) do
-                add(lines, name, one)
-            end
-        end
     end
 end
 
@@ -167,7 +139,7 @@ local function text_of(asked, var, host, path)
     add(lines, "X-Scheme", var.lockstep_forwarded_proto)
     add(lines, MARK, "1")
     add(lines, "X-Auth-Request-Redirect", asked.requestRedirect or var.request_uri)
-    add_headers_of_request(lines)
+    request_text.add_headers(lines, add)
     return table.concat(lines, "\r\n") .. "\r\n\r\n"
 end
 

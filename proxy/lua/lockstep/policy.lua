@@ -9,6 +9,7 @@ local changed_headers = require("lockstep.changed_headers")
 local cors = require("lockstep.cors")
 local external_auth = require("lockstep.external_auth")
 local limit = require("lockstep.limit")
+local mirror = require("lockstep.mirror")
 local networks = require("lockstep.networks")
 local rewrite = require("lockstep.rewrite")
 local template = require("lockstep.template")
@@ -278,6 +279,9 @@ local function prepare(policy, rule, host)
         steps = {},
         client_steps = {},
     }
+    if policy.mirrors ~= nil then
+        mirror.prepare(policy.mirrors)
+    end
     local steps, client_steps = policy.prepared.steps, policy.prepared.client_steps
     for _, kind in ipairs(kinds) do
         if policy[kind.field] ~= nil then

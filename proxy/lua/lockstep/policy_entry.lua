@@ -255,6 +255,14 @@ _M.parse = object({
     refuse = one_of(404, 500),
     requestHeaders = header_changes,
     responseHeaders = header_changes,
+    mirrors = list(
+        object({
+            service = any,
+            weight = number(0, MOST_NUMBER),
+            weightTotal = number(1, MOST_NUMBER),
+        }, { "service" }),
+        MOST_ITEMS
+    ),
     ownHeaders = object({ requestHeaders = header_changes, responseHeaders = header_changes }),
     pathRewrite = path_change,
     partRedirect = object({

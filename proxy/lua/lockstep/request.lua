@@ -6,6 +6,7 @@ local answer = require("lockstep.answer")
 local changed_headers = require("lockstep.changed_headers")
 local contexts = require("lockstep.context")
 local cors = require("lockstep.cors")
+local mirror = require("lockstep.mirror")
 local peers = require("lockstep.peers")
 local state = require("lockstep.state")
 local upstream = require("lockstep.upstream")
@@ -19,6 +20,9 @@ local function admit(here, var)
     if name == nil then
         state.learn_host(var.host)
         return admit(here, var)
+    end
+    if policy ~= nil and policy.mirrors ~= nil then
+        mirror.copy(policy, var)
     end
     local service, list = state.known_service(name, rule)
     if service == nil then

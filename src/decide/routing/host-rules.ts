@@ -79,7 +79,8 @@ export function* hostRules(routes: readonly Route[], options: HostRulesOptions):
   for (const [claim, route] of inOrder) {
     const found = canaries.get(claim);
     const others = route.shares?.map((share) => share.backend) ?? [];
-    for (const backend of [route.backend, found?.backend, route.guard, ...others]) {
+    const mirrors = route.mirrors ?? [];
+    for (const backend of [route.backend, found?.backend, route.guard, ...others, ...mirrors]) {
       if (backend !== undefined) backends.set(backendKey(backend), backend);
     }
     rules.push(ruleOf(route, found));
@@ -110,12 +111,13 @@ function originsOf(routes: readonly Route[]): ReadonlyMap<string, ReadonlySet<Ro
 }
 
 /** A redirect has a backend because every rule needs one; no request comes to it. */
-function answering({ backend, guard, policy, shares }: Route): readonly Backend[] {
+function answering(route: Route): readonly Backend[] {
+  const { backend, guard, policy, shares = [], mirrors = [] } = route;
   const { closed, redirect, hostRedirect } = policy ?? {};
   const guards = guard === undefined || closed !== undefined ? [] : [guard];
   const isAnsweredHere = (closed ?? redirect ?? hostRedirect) !== undefined;
   if (isAnsweredHere) return guards;
-  const all = [...guards, backend, ...(shares ?? []).map((share) => share.backend)];
+  const all = [...guards, backend, ...shares.map((share) => share.backend), ...mirrors];
   return all.filter((one) => one !== undefined);
 }
 

@@ -60,6 +60,8 @@ export interface Route {
   readonly origin: RouteOrigin;
   /** Its policy has this service asked whether requests may pass. */
   readonly guard?: Backend | undefined;
+  /** Its policy sends them copies of requests. */
+  readonly mirrors?: readonly Backend[];
   /** Its host is a name that another Ingress gave: its own author gets no problems for it. */
   readonly isShared?: true;
   /**

@@ -55,8 +55,11 @@ export interface FieldMatch {
   readonly type: string;
 }
 
-export interface HttpBackendRef extends ObjectReference {
+export interface BackendReference extends ObjectReference {
   readonly port: number | undefined;
+}
+
+export interface HttpBackendRef extends BackendReference {
   readonly weight: number;
   readonly filters: readonly HttpRouteFilter[];
 }
@@ -68,6 +71,14 @@ export interface HttpRouteFilter {
   readonly redirect: HttpRedirect | undefined;
   readonly rewrite: HttpRewrite | undefined;
   readonly cors: HttpCors | undefined;
+  readonly mirror: HttpMirror | undefined;
+}
+
+export interface HttpMirror {
+  readonly backend: BackendReference;
+  /** The share of the requests: `numerator` of `denominator`; all when absent. */
+  readonly numerator: number | undefined;
+  readonly denominator: number;
 }
 
 export interface HttpCors {
@@ -187,11 +198,14 @@ function fieldMatchOf(entry: unknown): FieldMatch {
 function backendRefOf(entry: unknown): HttpBackendRef {
   const backend = requiredRecord(entry, "a backendRef");
   return {
-    ...referenceOf(backend, "Service"),
-    port: optionalInteger(backend, "port"),
+    ...backendReferenceOf(backend),
     weight: optionalInteger(backend, "weight") ?? 1,
     filters: listAt(backend, "filters").map(filterOf),
   };
+}
+
+function backendReferenceOf(backend: RawRecord): BackendReference {
+  return { ...referenceOf(backend, "Service"), port: optionalInteger(backend, "port") };
 }
 
 function filterOf(entry: unknown): HttpRouteFilter {
@@ -201,6 +215,7 @@ function filterOf(entry: unknown): HttpRouteFilter {
   const redirect = optionalRecordAt(filter, "requestRedirect");
   const rewrite = optionalRecordAt(filter, "urlRewrite");
   const cors = optionalRecordAt(filter, "cors");
+  const mirror = optionalRecordAt(filter, "requestMirror");
   return {
     type: optionalString(filter, "type") ?? "",
     requestHeaders: requestHeaders && headerChangesOf(requestHeaders),
@@ -211,6 +226,16 @@ function filterOf(entry: unknown): HttpRouteFilter {
       path: pathChangeAt(rewrite),
     },
     cors: cors && corsOf(cors),
+    mirror: mirror && mirrorOf(mirror),
+  };
+}
+
+function mirrorOf(mirror: RawRecord): HttpMirror {
+  const fraction = optionalRecordAt(mirror, "fraction");
+  return {
+    backend: backendReferenceOf(recordAt(mirror, "backendRef")),
+    numerator: optionalInteger(fraction ?? {}, "numerator") ?? optionalInteger(mirror, "percent"),
+    denominator: optionalInteger(fraction ?? {}, "denominator") ?? 100,
   };
 }
 

@@ -3,10 +3,10 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { gateway, gatewayClass, httpRoute } from "../../../../tests/gateway/gateway-objects.ts";
-import { routedBackend } from "../../../../tests/gateway/routed-backend.ts";
+import { routedAnswer } from "../../../../tests/gateway/routed-backend.ts";
 import {
   type SpecifiedRequest,
-  specifiedBackend,
+  specifiedAnswer,
 } from "../../../../tests/gateway/specified-routing.ts";
 import type { Gateway } from "../../../kube/kinds/gateway.ts";
 import { Routing } from "../routing.ts";
@@ -121,10 +121,10 @@ it("gives each request to the backend that the specification gives it to", () =>
         const objects = { classes: [gatewayClass()], gateways: [edge], routes, grants: [] };
         const { asked: others } = new GatewayFrontEnd().decide(objects, facts);
         const routing = new Routing({ className: "lockstep" });
-        const found = routedBackend(routing.decide({ ingresses: [], classes: [], others }));
+        const found = routedAnswer(routing.decide({ ingresses: [], classes: [], others }));
         const specified = { gateway: edge, routes, grants: [], labels: {}, hasService: () => true };
         for (const asked of requests) {
-          expect([asked, found(asked)]).toEqual([asked, specifiedBackend(specified, asked)]);
+          expect([asked, found(asked)]).toEqual([asked, specifiedAnswer(specified, asked)]);
         }
       },
     ),

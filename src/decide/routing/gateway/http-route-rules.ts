@@ -8,7 +8,12 @@ import type { Route, RouteMatch, RouteOrigin } from "../route.ts";
 import { shown } from "../shown-text.ts";
 import { decodedPath } from "./decoded-path.ts";
 import { tableNames } from "./gateway-hosts.ts";
-import { type BackendFacts, type BackendProblem, backendsOfRule } from "./route-backends.ts";
+import {
+  type BackendFacts,
+  type BackendProblem,
+  backendsOfRule,
+  mirrorsOfRule,
+} from "./route-backends.ts";
 import { headerName, policyOfRule } from "./route-filters.ts";
 
 /** The hosts by which a route can be reached. */
@@ -63,6 +68,7 @@ interface Plan {
   readonly policy: RoutePolicy | undefined;
   readonly backend: Route["backend"];
   readonly shares: NonNullable<Route["shares"]>;
+  readonly mirrors: NonNullable<Route["mirrors"]>;
 }
 
 export function httpRouteRules(
@@ -80,7 +86,9 @@ export function httpRouteRules(
     const where = `spec.rules[${index}]`;
     const policy = policyOfRule(rule);
     const backends = backendsOfRule(rule, namespace, facts);
+    const copies = mirrorsOfRule(rule, namespace, facts);
     references.push(...backends.problems.filter(({ reason }) => reason !== undefined));
+    references.push(...copies.problems);
     const unfit = backends.problems.find(({ reason }) => reason === undefined);
     const problem = typeof policy === "string" ? policy : unfit?.message;
     if (problem !== undefined) {
@@ -102,17 +110,18 @@ export function httpRouteRules(
         continue;
       }
       if (problem !== undefined || typeof policy === "string") {
-        plans.push({ match: found, policy: refusedPolicy, backend: undefined, shares: [] });
+        const nothing = { backend: undefined, shares: [], mirrors: [] };
+        plans.push({ match: found, policy: refusedPolicy, ...nothing });
       } else {
         const { backend, headers, shares } = backends;
-        const whole =
-          Object.keys(headers).length === 0 ? policy : { ...policy, ownHeaders: headers };
-        plans.push({
-          match: found,
-          policy: servingPolicy(whole, backend, shares),
-          backend,
-          shares,
-        });
+        const whole: RoutePolicy = {
+          ...policy,
+          ...(Object.keys(headers).length > 0 && { ownHeaders: headers }),
+          ...(copies.mirrors.length > 0 && { mirrors: copies.mirrors }),
+        };
+        const serving = servingPolicy(whole, backend, shares);
+        const mirrors = serving?.mirrors === undefined ? [] : copies.backends;
+        plans.push({ match: found, policy: serving, backend, shares, mirrors });
       }
     }
   }
@@ -120,12 +129,13 @@ export function httpRouteRules(
   const routes = reached.flatMap(({ host, gateway, ...place }) =>
     tableNames(host).flatMap((name) =>
       plans.map((plan): Route => {
-        const { match, policy, backend, shares } = plan;
+        const { match, policy, backend, shares, mirrors } = plan;
         return {
           host: name,
           match: reachedAt(match, place),
           backend,
           ...(shares.length > 0 && { shares }),
+          ...(mirrors.length > 0 && { mirrors }),
           standing: "rule",
           policy,
           canary: undefined,

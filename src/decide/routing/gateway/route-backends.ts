@@ -1,10 +1,10 @@
 // The services of an HTTPRoute's rule with their shares of the requests, and what is wrong with the
-// others. An invalid one keeps its share, which is answered with 500. Pure.
+// others. An invalid one keeps its share, which is answered with 500. Also the services that get copies. Pure.
 import { gatewayGroup } from "../../../kube/kinds/gateway-class.ts";
-import type { HttpBackendRef, HttpRouteRule } from "../../../kube/kinds/http-route.ts";
+import type { BackendReference, HttpRouteRule } from "../../../kube/kinds/http-route.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
-import type { BackendHeaders } from "../../route-policy.ts";
-import type { Backend, BackendShare } from "../route.ts";
+import type { BackendHeaders, Mirror } from "../../route-policy.ts";
+import { type Backend, type BackendShare, backendKey } from "../route.ts";
 import { shown } from "../shown-text.ts";
 import type { ReferenceGrants } from "./reference-grants.ts";
 import { headersOfBackend } from "./route-filters.ts";
@@ -63,8 +63,37 @@ export function backendsOfRule(
   return { backend: first?.backend, headers: first?.headers ?? {}, shares, problems };
 }
 
+export interface RuleMirrors {
+  readonly mirrors: readonly Mirror[];
+  readonly backends: readonly Backend[];
+  readonly problems: readonly BackendProblem[];
+}
+
+/** The services that get copies of a rule's requests. An invalid one gets none; the rule is served. */
+export function mirrorsOfRule(
+  { filters }: Pick<HttpRouteRule, "filters">,
+  namespace: string,
+  facts: BackendFacts,
+): RuleMirrors {
+  const mirrors: Mirror[] = [];
+  const backends: Backend[] = [];
+  const problems: BackendProblem[] = [];
+  for (const { mirror } of filters) {
+    if (mirror === undefined) continue;
+    const { backend, numerator: weight, denominator } = mirror;
+    const found = backendOf(backend, namespace, facts);
+    if (!("port" in found)) problems.push(found);
+    else if (weight === undefined || weight > 0) {
+      const share = weight !== undefined && { weight, weightTotal: Math.max(1, denominator) };
+      mirrors.push({ service: backendKey(found), ...share });
+      backends.push(found);
+    }
+  }
+  return { mirrors, backends, problems };
+}
+
 function backendOf(
-  { group, kind, namespace, name, port }: HttpBackendRef,
+  { group, kind, namespace, name, port }: BackendReference,
   ownNamespace: string,
   { grants, hasService }: BackendFacts,
 ): Backend | BackendProblem {

@@ -42,9 +42,17 @@ const redirectStatuses: readonly number[] = [301, 302, 303, 307, 308] satisfies 
 /** Of a timer of nginx. */
 const maxMs = 2 ** 31 - 1;
 
-/** The policy, or in words what cannot be honoured. */
+/** As many filters as the API server takes. */
+const maxMirrors = 16;
+
+/** The policy, but for copies of requests, or in words what cannot be honoured. */
 export function policyOfRule(rule: HttpRouteRule): RoutePolicy | string {
-  return policyOfFilters(rule.filters, () => timeoutsOf(rule));
+  const mirrors = rule.filters.filter(({ mirror }) => mirror !== undefined);
+  if (mirrors.length > maxMirrors) return `there are more than ${maxMirrors} mirrors`;
+  const others = rule.filters.filter(({ type, mirror }) => {
+    return type !== "RequestMirror" || mirror === undefined;
+  });
+  return policyOfFilters(others, () => timeoutsOf(rule));
 }
 
 function policyOfFilters(

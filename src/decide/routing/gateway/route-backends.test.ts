@@ -1,0 +1,54 @@
+import { expect, it } from "vitest";
+import { httpRoute, referenceGrant } from "../../../../tests/gateway/gateway-objects.ts";
+import { ReferenceGrants } from "./reference-grants.ts";
+import { mirrorsOfRule } from "./route-backends.ts";
+
+function mirrorsOf(mirrors: readonly object[]): ReturnType<typeof mirrorsOfRule> | undefined {
+  const filters = mirrors.map((requestMirror) => ({ type: "RequestMirror", requestMirror }));
+  const [rule] = httpRoute({ name: "web" }, { rules: [{ filters }] }).rules;
+  const from = [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: "infra" }];
+  const to = [{ group: "", kind: "Service" }];
+  const grant = referenceGrant({ namespace: "open", name: "all" }, { from, to });
+  const hasService = (_: string, name: string) => name !== "missing";
+  const facts = { grants: new ReferenceGrants([grant]), hasService };
+  return rule && mirrorsOfRule(rule, "infra", facts);
+}
+
+const to = (name: string, more: object = {}) => ({ backendRef: { name, port: 80, ...more } });
+
+it("sends copies to each service, or to a share of the requests", () => {
+  const mirrors = [
+    to("one"),
+    { ...to("one"), percent: 7 },
+    { ...to("two", { namespace: "open" }), fraction: { numerator: 2, denominator: 3 } },
+    { ...to("three"), fraction: { numerator: 5 } },
+    { ...to("none"), percent: 0 },
+  ];
+  expect(mirrorsOf(mirrors)).toMatchObject({
+    mirrors: [
+      { service: "infra/one:80" },
+      { service: "infra/one:80", weight: 7, weightTotal: 100 },
+      { service: "open/two:80", weight: 2, weightTotal: 3 },
+      { service: "infra/three:80", weight: 5, weightTotal: 100 },
+    ],
+    problems: [],
+  });
+});
+
+it("sends none to a service that is missing, that no grant allows, or that is none", () => {
+  const mirrors = [
+    to("missing"),
+    to("web", { namespace: "closed" }),
+    to("web", { kind: "Bucket", group: "store.example" }),
+    to("web", { port: 0 }),
+  ];
+  const found = mirrorsOf(mirrors);
+  expect(found?.mirrors).toEqual([]);
+  expect(found?.backends).toEqual([]);
+  expect(found?.problems.map(({ reason }) => reason)).toEqual([
+    "BackendNotFound",
+    "RefNotPermitted",
+    "InvalidKind",
+    "BackendNotFound",
+  ]);
+});
