@@ -141,6 +141,14 @@ const rule = fc.record({
   matches: fc.array(match, { maxLength: 3 }),
   filters: fc.array(filter, few),
   backendRefs: fc.array(backend, { maxLength: 3 }),
+  retry: fc.record(
+    {
+      codes: fc.array(fc.constantFrom(500, 503, 404, 0, -1, 1e9), { maxLength: 3 }),
+      attempts: fc.constantFrom(1, 0, -1, 1e9),
+      backoff: or("0s", "1s"),
+    },
+    { requiredKeys: [] },
+  ),
   timeouts: fc.record({ request: or("1s", "99999h"), backendRequest: or("500ms") }),
 });
 
@@ -195,6 +203,7 @@ it.skipIf(withoutNginx !== false)(
       "cors",
       "ownHeaders",
       "mirrors",
+      "retryOn",
     ]) {
       expect(fields).toContain(field);
     }

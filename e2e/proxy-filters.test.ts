@@ -185,4 +185,64 @@ describe.skipIf(withoutNginx !== false)("a rule", () => {
     expect((await world().ask("busy.example")).status).toBe(200);
     expect(open).toBe(128);
   });
+
+  it("tries again after the answers that it names, as often as it says", async () => {
+    let answers: readonly number[] = [];
+    const seen: string[] = [];
+    for (const [service, names] of [
+      ["flaky", ["a"]],
+      ["pair", ["a", "b"]],
+    ] as const) {
+      const peers: string[] = [];
+      for (const name of names) {
+        const { peer } = await world().proxy.backend(`${service}-${name}`, (exchange) => {
+          const status = answers[seen.length] ?? 200;
+          seen.push(name);
+          exchange.respond(status).end(Buffer.from(`answer ${seen.length}`));
+        });
+        peers.push(peer);
+      }
+      await world().service(service, peers);
+    }
+    await world().hosts({
+      "retry.example": [
+        rule("/500", "flaky", { retryOn: [500], tries: 4 }),
+        rule("/all", "flaky", { retryOn: [500, 502, 503, 504] }),
+        rule("/pair", "pair", { retryOn: [503], tries: 4 }),
+        rule("/none", "flaky"),
+      ],
+    });
+    const marked = async () => {
+      const { suspects } = await world().proxy.control().suspects(undefined);
+      return suspects.map(({ slot }) => slot);
+    };
+    const before = await marked();
+    const ask = async (target: string, statuses: readonly number[], asked: object = {}) => {
+      answers = statuses;
+      seen.length = 0;
+      const { status, body } = await world().ask("retry.example", target, asked);
+      return [status, body, seen.length];
+    };
+    expect(await ask("/500", [500, 500, 500])).toEqual([200, "answer 4", 4]);
+    // The last answer is the endpoint's own.
+    expect(await ask("/500", [500, 500, 500, 500, 500])).toEqual([500, "answer 4", 4]);
+    expect(await ask("/500", [503])).toEqual([503, "answer 1", 1]);
+    expect(await ask("/500", [500, 503])).toEqual([503, "answer 2", 2]);
+    for (const status of [500, 502, 503, 504]) {
+      expect(await ask("/all", [status, status])).toEqual([200, "answer 3", 3]);
+      expect(await ask("/all", [status, status, status])).toEqual([status, "answer 3", 3]);
+    }
+    expect(await ask("/none", [500])).toEqual([500, "answer 1", 1]);
+    const post = { method: "POST", body: "x" };
+    expect(await ask("/500", [500], post)).toEqual([500, "answer 1", 1]);
+    const put = { method: "PUT", body: "x".repeat(100_000) };
+    expect(await ask("/500", [500], put)).toEqual([200, "answer 2", 2]);
+    expect(await ask("/500", [500], { ...put, chunked: true })).toEqual([200, "answer 2", 2]);
+    // Another endpoint first, then those that were tried.
+    expect(await ask("/pair", [503, 503, 503])).toEqual([200, "answer 4", 4]);
+    expect(new Set(seen.slice(0, 2))).toEqual(new Set(["a", "b"]));
+    expect(new Set(seen.slice(2))).toEqual(new Set(["a", "b"]));
+    // An answer proves that the endpoint can be reached: none of them is marked.
+    expect(await marked()).toEqual(before);
+  });
 });

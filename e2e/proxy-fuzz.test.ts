@@ -56,6 +56,8 @@ const fuzzed: readonly PathRule[] = [
           requestHeaders: { set: [{ name: "X-A", value: "1" }] },
         },
       ],
+      tries: 3,
+      retryOn: [500, 503],
       mirrors: [{ service: "s", weight: 1, weightTotal: 3 }],
       ownHeaders: { responseHeaders: { remove: ["X-B"] } },
       allowFrom: ["127.0.0.0/8", "::1"],

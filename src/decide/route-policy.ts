@@ -33,6 +33,11 @@ export interface RoutePolicy {
   readonly timeouts?: RouteTimeouts;
   /** How many endpoints are tried, the first included. */
   readonly tries?: number;
+  /**
+   * Answers of endpoints after which another one is tried, or the same where there is no other. Only
+   * requests that may be repeated are.
+   */
+  readonly retryOn?: readonly RetriedStatus[];
   readonly balance?: Balance;
   /** Looked at in their order; the first that wants the request gets it. */
   readonly canaries?: readonly Canary[];
@@ -102,6 +107,8 @@ export interface PartRedirect {
 }
 
 export type RedirectStatus = 301 | 302 | 303 | 307 | 308;
+
+export type RetriedStatus = 500 | 502 | 503 | 504;
 
 export interface Redirect {
   readonly location: string;

@@ -70,7 +70,7 @@ function redirectSentences(policy: RoutePolicy): readonly string[] {
 
 function upstreamSentences(policy: RoutePolicy): readonly string[] {
   const { rewrite, upstreamHost, forwardedPrefix, protocol } = policy;
-  const { verifyUpstream, timeouts, tries } = policy;
+  const { verifyUpstream, timeouts, tries, retryOn } = policy;
   const times = Object.entries(timeouts ?? {}).map(([name, ms]) => {
     return `${name.replace(/Ms$/, "")} ${Number(ms) / 1_000} s`;
   });
@@ -86,6 +86,7 @@ function upstreamSentences(policy: RoutePolicy): readonly string[] {
       : []),
     ...(times.length === 0 ? [] : [`timeouts: ${times.join(", ")}`]),
     ...(tries === undefined ? [] : [`maximum tries: ${tries}`]),
+    ...(retryOn === undefined ? [] : [`another try after an answer with ${retryOn.join(", ")}`]),
   ];
 }
 

@@ -2,7 +2,8 @@
 -- balancer when that fails; the log phase counts the last failure, which the balancer never sees.
 --
 -- Invariant: a request is sent to an endpoint twice only when there is no other and nginx asks for
--- it, after a kept connection was found closed.
+-- it, after a kept connection was found closed, or the route asks for more tries than there are
+-- endpoints.
 local balancer = require("ngx.balancer")
 local base = require("resty.core.base")
 local connection_check = require("lockstep.connection_check")
@@ -128,6 +129,11 @@ local function tried_of(context)
     return others > 0 and avoided or tried
 end
 
+-- Whether the route has some answers of endpoints repeated: then also at the same endpoint.
+local function retries_answers(policy)
+    return policy ~= nil and policy.retryOn ~= nil
+end
+
 -- By the newest state: what failed may have left it. When all were tried, the same once more, on a
 -- new connection: nginx asks for that after a kept connection was found closed.
 local function use_another(context)
@@ -138,6 +144,10 @@ local function use_another(context)
     end
     context.generation = state.generation
     local index = pick.endpoint(context, tried_of(context))
+    if index == nil and retries_answers(context.policy) then
+        context.tried = false
+        index = pick.endpoint(context, nil)
+    end
     if index ~= nil then
         use(context, index)
     end
@@ -175,7 +185,12 @@ local function after_failure(context)
     context.tried[peer_list.key(context.peers, context.index)] = true
     finish(context)
     -- The lists already have an item for the try that begins.
-    note_failure(context, 2)
+    local header_seconds = tonumber(item_from_end(ngx.var.upstream_header_time, 2))
+    if header_seconds ~= nil then
+        note_answer(context, header_seconds)
+    else
+        note_failure(context, 2)
+    end
     use_another(context)
 end
 
@@ -251,7 +266,8 @@ function _M.balance(context)
     context.tries = context.tries + 1
     local peers = context.peers
     local most = policy and policy.tries or TRIES
-    local has_more_tries = context.tries < most and peers.count > context.tries
+    local has_others = peers.count > context.tries or retries_answers(policy)
+    local has_more_tries = context.tries < most and has_others
     begin(context, has_more_tries)
     if has_more_tries then
         balancer.set_more_tries(1)

@@ -216,7 +216,26 @@ local function has_own_answers(policy)
     return false
 end
 
+-- The locations of retries.conf have these numbers.
+local retry_bits = { [500] = 1, [502] = 2, [503] = 4, [504] = 8 }
+
+local function retry_class(codes)
+    local bits = {}
+    for _, code in ipairs(codes) do
+        bits[code] = retry_bits[code]
+    end
+    local number = 0
+    for _, one in pairs(bits) do
+        number = number + one
+    end
+    return number > 0 and "http_retry_" .. number or nil
+end
+
 local function class_of_http(policy)
+    local retrying = policy.retryOn and retry_class(policy.retryOn)
+    if retrying then
+        return retrying
+    end
     if policy.streamBodies then
         return "http_streamed"
     end

@@ -292,6 +292,7 @@ _M.parse = object({
         readMs = whole(1, MOST_MS),
     }),
     tries = whole(1, 100),
+    retryOn = list(one_of(500, 502, 503, 504), 4),
     balance = balance,
     allowFrom = list(network, MOST_ITEMS),
     denyFrom = list(network, MOST_ITEMS),

@@ -36,8 +36,17 @@ export interface HttpRouteRule {
   /** Durations as written. */
   readonly requestTimeout: string | undefined;
   readonly backendRequestTimeout: string | undefined;
+  readonly retry: HttpRetry | undefined;
   /** Further fields of the rule, which nothing here understands. */
   readonly unread: readonly string[];
+}
+
+export interface HttpRetry {
+  readonly codes: readonly number[];
+  /** Retries, without the first try. */
+  readonly attempts: number | undefined;
+  /** A duration as written. */
+  readonly backoff: string | undefined;
 }
 
 export interface HttpRouteMatch {
@@ -159,18 +168,29 @@ const readFields: ReadonlySet<string> = new Set([
   "filters",
   "backendRefs",
   "timeouts",
+  "retry",
 ]);
 
 function ruleOf(entry: unknown): HttpRouteRule {
   const rule = requiredRecord(entry, "a rule");
   const timeouts = recordAt(rule, "timeouts");
+  const retry = optionalRecordAt(rule, "retry");
   return {
     matches: listAt(rule, "matches").map(matchOf),
     filters: listAt(rule, "filters").map(filterOf),
     backendRefs: listAt(rule, "backendRefs").map(backendRefOf),
     requestTimeout: optionalString(timeouts, "request"),
     backendRequestTimeout: optionalString(timeouts, "backendRequest"),
+    retry: retry && retryOf(retry),
     unread: Object.keys(rule).filter((name) => !readFields.has(name) && rule[name] !== null),
+  };
+}
+
+function retryOf(retry: RawRecord): HttpRetry {
+  return {
+    codes: listAt(retry, "codes").filter((code) => typeof code === "number"),
+    attempts: optionalInteger(retry, "attempts"),
+    backoff: optionalString(retry, "backoff"),
   };
 }
 

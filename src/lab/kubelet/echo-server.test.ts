@@ -1,6 +1,13 @@
 import { expect, it } from "vitest";
 import { inKubeletWorld } from "../../../tests/kubelet/kubelet-world.ts";
-import { askedHeaders, echoDelayMs, echoOf, echoServerOf } from "./echo-server.ts";
+import {
+  askedHeaders,
+  echoDelayMs,
+  echoLine,
+  echoOf,
+  echoServerOf,
+  RetrySimulation,
+} from "./echo-server.ts";
 import { kubeletPodKind } from "./kubelet-pod.ts";
 
 const image = "k8s.gcr.io/ingressconformance/echoserver:v0.0.1@sha256:9b34b17f391f87fb2155f01d";
@@ -105,4 +112,24 @@ it("answers with the headers that the request asks for", () => {
   const headers = { "x-echo-set-header": "X-One:a:b, x-two:c,X-One: d" };
   expect(askedHeaders({ headers })).toEqual({ "X-One": "a:b,d", "x-two": "c" });
   expect(askedHeaders({ headers: {} })).toEqual({});
+});
+
+it("fails as often as a request asks it to, each for itself", () => {
+  const simulation = new RetrySimulation();
+  const failures = (target: string) =>
+    Array.from({ length: 3 }, () => simulation.failureOf({ target }));
+  expect(failures("/retry/a?uuid=1&succeedAfter=2&responseCode=503")).toEqual([
+    503,
+    503,
+    undefined,
+  ]);
+  expect(failures("/retry/a?uuid=2&succeedAfter=1")).toEqual(["reset", undefined, undefined]);
+  expect(failures("/retry/a?succeedAfter=1")).toEqual([400, 400, 400]);
+  expect(failures("/retries?uuid=3&succeedAfter=9")).toEqual([undefined, undefined, undefined]);
+});
+
+it("prints the line that suites look for", () => {
+  expect(echoLine({ target: "/a?b", peer: "10.0.0.1" })).toBe(
+    "Echoing back request made to /a?b to client (10.0.0.1)",
+  );
 });

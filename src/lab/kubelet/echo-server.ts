@@ -68,6 +68,40 @@ export function askedHeaders({ headers }: Pick<EchoedRequest, "headers">): Strin
   return Object.fromEntries(found);
 }
 
+/** Requests whose retries are counted; a suite asks about each for some seconds. */
+const maxCounted = 10_000;
+
+/** An answer of the server's pages under `/retry/`: a status, or the end of the connection. */
+export type SimulatedFailure = number | "reset";
+
+/**
+ * `/retry/…?uuid=X&succeedAfter=2&responseCode=503` fails twice for this uuid, with this status or else
+ * with a reset, and then answers as every page does.
+ */
+export class RetrySimulation {
+  readonly #failures = new Map<string, number>();
+
+  failureOf({ target }: Pick<EchoedRequest, "target">): SimulatedFailure | undefined {
+    const { pathname, searchParams } = new URL(target, "http://pod");
+    if (!pathname.startsWith("/retry/")) return undefined;
+    const uuid = searchParams.get("uuid") ?? "";
+    const succeedAfter = searchParams.get("succeedAfter") ?? "";
+    if (uuid === "" || !/^[0-9]{1,9}$/.test(succeedAfter)) return 400;
+    const before = this.#failures.get(uuid) ?? 0;
+    if (before >= Number(succeedAfter)) return undefined;
+    this.#failures.set(uuid, before + 1);
+    const [oldest] = this.#failures.keys();
+    if (this.#failures.size > maxCounted && oldest !== undefined) this.#failures.delete(oldest);
+    const code = Number(searchParams.get("responseCode") ?? "");
+    return code >= 200 && code <= 599 ? code : "reset";
+  }
+}
+
+/** The line that the server prints for each page; suites look for it in the pod's log. */
+export function echoLine({ target, peer }: Pick<IncomingRequest, "target" | "peer">): string {
+  return `Echoing back request made to ${target} to client (${peer})`;
+}
+
 /** `user-agent` is `User-Agent`. */
 function goSpelling(name: string): string {
   return name.replace(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());

@@ -5,7 +5,14 @@
 import { assertCostly } from "../../environment/assert.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Listener, ServerExchange } from "../../environment/network.ts";
-import { askedHeaders, type EchoServer, echoDelayMs, echoOf } from "./echo-server.ts";
+import {
+  askedHeaders,
+  type EchoServer,
+  echoDelayMs,
+  echoLine,
+  echoOf,
+  RetrySimulation,
+} from "./echo-server.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PodBehaviour } from "./pod-behaviour.ts";
 
@@ -44,6 +51,7 @@ export class PodProgram {
   readonly #listeners: Listener[] = [];
   readonly #open = new Set<ServerExchange>();
   readonly #ending = new AbortController();
+  readonly #retries = new RetrySimulation();
   #resolveExited: (exitCode: number) => void = () => undefined;
   #isWarm = false;
   #onIdle: () => void = () => undefined;
@@ -148,9 +156,16 @@ export class PodProgram {
   #respond(exchange: ServerExchange, port: number): void {
     const { identity, behaviour, echo, print } = this.#options;
     const { method, target, headers } = exchange.request;
-    const status = this.#isWarm ? behaviour.status : 503;
+    const failure = echo === undefined ? undefined : this.#retries.failureOf(exchange.request);
+    if (failure === "reset") {
+      print(`${method} ${target} reset`);
+      exchange.abort();
+      return;
+    }
+    const status = failure ?? (this.#isWarm ? behaviour.status : 503);
     if (!(headers["user-agent"] ?? "").startsWith("kube-probe/")) {
-      print(`${method} ${target} ${status}`);
+      const isEchoed = echo !== undefined && failure === undefined;
+      print(isEchoed ? echoLine(exchange.request) : `${method} ${target} ${status}`);
     }
     const host = headers["host"] ?? "";
     const answer =

@@ -15,6 +15,7 @@ import {
   mirrorsOfRule,
 } from "./route-backends.ts";
 import { headerName, policyOfRule } from "./route-filters.ts";
+import { retryOfRule } from "./route-retry.ts";
 
 /** The hosts by which a route can be reached. */
 export interface ReachedHost {
@@ -97,6 +98,8 @@ export function httpRouteRules(
     if (rule.unread.length > 0) {
       ignored.push(`${where}: ${rule.unread.map(shown).join(", ")} is not supported and ignored`);
     }
+    const retry = retryOfRule(rule);
+    ignored.push(...retry.ignored.map((one) => `${where}.retry: ${one}`));
     const matches = rule.matches.length === 0 ? [everything] : rule.matches;
     for (const [at, match] of matches.entries()) {
       const found = matchOf(match);
@@ -116,6 +119,7 @@ export function httpRouteRules(
         const { backend, headers, shares } = backends;
         const whole: RoutePolicy = {
           ...policy,
+          ...retry.policy,
           ...(Object.keys(headers).length > 0 && { ownHeaders: headers }),
           ...(copies.mirrors.length > 0 && { mirrors: copies.mirrors }),
         };
