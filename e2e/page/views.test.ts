@@ -188,6 +188,32 @@ it("opens a shared link to one change with its filters", async () => {
   await page.getByText("This change is no longer kept").waitFor();
 });
 
+it("shows the list before the filters on a phone, unless the link has a filter", async () => {
+  const { page } = await visit("journeys", phone);
+  await page.locator("tr[data-journey]").first().waitFor();
+  const cluster = page.getByLabel("cluster");
+  expect(await cluster.isVisible()).toBe(false);
+  await page.getByRole("button", { name: "more filters" }).click();
+  await cluster.selectOption("alpha");
+  await page.getByRole("button", { name: "fewer filters" }).click();
+  expect([await cluster.isVisible(), page.url().endsWith("?cluster=alpha")]).toEqual([false, true]);
+  await page.reload();
+  await cluster.waitFor();
+});
+
+it("marks a replica that still uses an endpoint that the decision no longer has", async () => {
+  server.truth = (now) => {
+    const table = truthAt(now);
+    const rows = table.rows.map((row) => (row.isDisputed ? { ...row, state: null } : row));
+    return { ...table, rows };
+  };
+  const { page } = await visit("services/shop/web");
+  const disputed = page.locator("tr.disputed");
+  await disputed.first().waitFor();
+  expect(await disputed.locator(".mark.in").count()).toBeGreaterThan(0);
+  expect(await disputed.locator(".mark.in:not(.late)").count()).toBe(0);
+});
+
 it("keeps the row under the pointer where it is, and shows new ones afterwards", async () => {
   const { page } = await visit("journeys");
   const row = page.locator("tr[data-journey='4']");
@@ -231,7 +257,10 @@ it("works by keyboard", async () => {
 
 it("runs an incident from its start to the named cause and the fix", async () => {
   const { page, problems } = await visit("incidents");
-  await page.locator("[data-incident='throttled-controller']").getByText("Start").click();
+  const card = page.locator("[data-incident='throttled-controller']");
+  await card.getByText("in the running clusters, in real time").waitFor();
+  expect(await page.getByText("in simulated time", { exact: true }).count()).toBe(4);
+  await card.getByText("Start").click();
   await page.locator("[data-rule='client-throttling']").waitFor();
   await page.getByRole("button", { name: "Apply the fix" }).click();
   await page.locator(".running[data-phase='fixed']").waitFor();
@@ -333,12 +362,16 @@ it("stays small with 100,000 endpoints and thousands of changes in flight", asyn
 });
 
 it("says that nothing was examined before the doctor is asked", async () => {
-  const nothing = { findings: [], ruledOut: [], notExamined: [], examinedAt: null };
+  const detail = "client-throttling was found and fixed. The clusters were not examined since.";
+  const lists = { findings: [], ruledOut: [], notExamined: [] };
+  const nothing = { ...lists, examinedAt: null, markdown: "", detail };
   server.doctor = (now) => ({ ...doctorAt(now), ...nothing });
   server.adjust = (state) => ({ ...state, findings: 0, verdict: { ...state.verdict, rule: null } });
   const { page } = await visit("now");
-  await page.getByRole("region", { name: "Findings" }).getByText("Not examined yet").waitFor();
+  await page.getByRole("region", { name: "Findings" }).getByText(detail).waitFor();
   await page.goto(`${server.url}#/doctor`);
   await page.getByText("The doctor looks when you ask").waitFor();
+  // There is nothing to copy.
+  expect(await page.getByRole("button", { name: "copy as Markdown" }).count()).toBe(0);
   expect(await page.getByText("Ruled out").count()).toBe(0);
 });

@@ -364,6 +364,8 @@ export const Incidents = Type.Object({
       summary: Type.String(),
       cause: Type.String(),
       fix: Type.String(),
+      /** In simulated time; otherwise in the running clusters, in real time. */
+      isSimulated: Type.Boolean(),
     }),
   ),
   running: orNull(

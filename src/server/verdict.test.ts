@@ -110,6 +110,22 @@ test.each<[string, Partial<Judged>, string]>([
     },
     "Removed pods of cluster beta leave the EndpointSlices late: after 7 s (median of the last 2 minutes).",
   ],
+  [
+    "ok",
+    {
+      lags: [{ ...row, maxMs: 31_000 }],
+      places: [place({ lagMs: 200 }), place({ hop: "routed", kind: "stock", lagMs: 3_900 })],
+    },
+    "Only the stock proxies (model) are late at present. The slowest change of the last hour took 31 s.",
+  ],
+  [
+    "ok",
+    {
+      lags: [{ ...row, maxMs: 31_000 }],
+      places: [place({ lagMs: 200 }), place({ hop: "routed", kind: "stock", lagMs: 900 })],
+    },
+    "No hop is late at present. The slowest change of the last hour took 31 s.",
+  ],
   // The model is for comparison: that it is late is no news.
   [
     "ok",

@@ -144,8 +144,16 @@ function okText({ lags, places, slowMs }: Judged): string {
   if (maxMs < slowMs) {
     return `No hop is late. Every change of the last hour was visible within ${durationText(maxMs)}.`;
   }
-  const now = isQuiet ? "No change in the last 2 minutes." : "No hop is late at present.";
+  const now = isQuiet ? "No change in the last 2 minutes." : nowText(places, slowMs);
   return `${now} The slowest change of the last hour took ${durationText(maxMs)}.`;
+}
+
+/** The path beside it shows the model, so a sentence without it would contradict the path. */
+function nowText(places: readonly LatePlace[], slowMs: number): string {
+  const isLate = places.some((place) => place.kind === "stock" && lateMs(place) >= slowMs);
+  return isLate
+    ? "Only the stock proxies (model) are late at present."
+    : "No hop is late at present.";
 }
 
 /** The finding about the late hop, or else the worst one; they are sorted so. */

@@ -615,6 +615,7 @@ export function incidentsAt(now: number, phase?: "fault" | "fixed"): Incidents {
     summary,
     cause: why,
     fix,
+    isSimulated: name !== "throttled-controller",
   });
   return {
     incidents: [

@@ -87,6 +87,9 @@ function optionsOf(
   const isScatter = isOfLags(series);
   const decades = (_: uPlot, splits: number[]) =>
     splits.map((one) => (Number.isInteger(Math.log10(one)) ? one : null));
+  const whole = (_: uPlot, splits: number[]) =>
+    splits.map((one) => (Number.isInteger(one) ? one : null));
+  const filter = isScatter ? decades : unit === "count" ? whole : undefined;
   const axis = {
     stroke: colour("--dim"),
     font,
@@ -118,7 +121,7 @@ function optionsOf(
         size: gutterPx,
         space: 26,
         values: (_, splits) => splits.map((one) => axisText(one, unit)),
-        ...(isScatter && { filter: decades, grid: { ...axis.grid, filter: decades } }),
+        ...(filter && { filter, grid: { ...axis.grid, filter } }),
       },
     ],
     series: [

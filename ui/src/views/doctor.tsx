@@ -70,7 +70,7 @@ export function DoctorView({
         <button type="button" className="button" onClick={examine} disabled={isExamining}>
           {isExamining ? "Examining …" : "Examine now"}
         </button>
-        <CopyButton text={value.markdown} label="copy as Markdown" />
+        {value.markdown !== "" && <CopyButton text={value.markdown} label="copy as Markdown" />}
       </section>
       {value.state === "failed" && (
         <Notice kind="error" title="The examination failed" onRetry={examine}>

@@ -83,9 +83,12 @@ export function IncidentsView({
           </button>
         </h2>
         <ul className="incident-list">
-          {value.incidents.map(({ name, summary, cause, fix }) => (
+          {value.incidents.map(({ name, summary, cause, fix, isSimulated }) => (
             <li key={name} className={running?.name === name ? "on" : ""} data-incident={name}>
               <h3>{name}</h3>
+              <p className="dim">
+                {isSimulated ? "in simulated time" : "in the running clusters, in real time"}
+              </p>
               <p>{summary}</p>
               <details>
                 <summary>cause and fix</summary>

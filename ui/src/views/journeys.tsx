@@ -207,9 +207,11 @@ function FilterBar({
   const services = [...new Set(journeys.map(({ service }) => service))].sort();
   const causes = [...new Set(journeys.flatMap(({ cause }) => cause ?? []))].sort();
   const clusters = state.clusters.map(({ name }) => name);
+  // A link with a filter shows it. On a wide screen, all are always shown.
+  const [isUnfolded, setUnfolded] = useState(() => queryOf(filter).size > 0);
   return (
-    <search className="panel filters">
-      <label>
+    <search className={`panel filters ${isUnfolded ? "" : "folded"}`}>
+      <label className="always">
         service
         <input
           type="search"
@@ -225,6 +227,14 @@ function FilterBar({
           ))}
         </datalist>
       </label>
+      <button
+        type="button"
+        className="small-button fold"
+        aria-expanded={isUnfolded}
+        onClick={() => setUnfolded(!isUnfolded)}
+      >
+        {isUnfolded ? "fewer filters" : "more filters"}
+      </button>
       <Choice name="cluster" filter={filter} values={clusters} set={set} />
       <Choice name="hop" filter={filter} values={hops} set={set} />
       <Choice name="minLagMs" label="lag" filter={filter} values={lagChoices(state)} set={set} />

@@ -48,7 +48,7 @@ export function NowView({ known, state }: { readonly known: Known; readonly stat
         <FindingsPanel
           state={state}
           findings={others}
-          isExamined={doctor !== undefined && doctor.examinedAt !== null}
+          unexamined={doctor?.examinedAt === null ? doctor.detail : null}
         />
         <ClusterPanel state={state} />
         <ReplicaPanel state={state} />
@@ -124,11 +124,12 @@ function RequestsPanel({ state }: { readonly state: State }) {
 function FindingsPanel({
   state,
   findings,
-  isExamined,
+  unexamined,
 }: {
   readonly state: State;
   readonly findings: Doctor["findings"];
-  readonly isExamined: boolean;
+  /** Why there is no result yet; null when there is one. */
+  readonly unexamined: string | null;
 }) {
   if (findings.length === 0 && state.verdict.rule !== null) return null;
   return (
@@ -143,9 +144,7 @@ function FindingsPanel({
         <p className="dim">
           {!state.can.doctor
             ? "The doctor does not run here."
-            : isExamined
-              ? "The doctor found no cause of lateness."
-              : "Not examined yet."}
+            : (unexamined ?? "The doctor found no cause of lateness.")}
         </p>
       )}
       <ul className="plain">

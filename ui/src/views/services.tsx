@@ -360,7 +360,13 @@ function TruthRowView({
       )}
       {columns.map((column) => (
         <td key={`${column.kind} ${column.label}`} data-label={column.label}>
-          <Cells cells={cellsOf(column, row)} column={column} row={row} now={now} />
+          <Cells
+            cells={cellsOf(column, row)}
+            column={column}
+            row={row}
+            hasState={hasState}
+            now={now}
+          />
         </td>
       ))}
       <td className="why" data-label="why">
@@ -378,17 +384,19 @@ function Cells({
   cells,
   column,
   row,
+  hasState,
   now,
 }: {
   readonly cells: readonly Cell[];
   readonly column: Column;
   readonly row: TruthRow;
+  readonly hasState: boolean;
   readonly now: number;
 }) {
   const [first] = cells;
   if (first === undefined) return <span className="dim">–</span>;
   const isSame = cells.every(({ mark, text }) => mark === first.mark && text === first.text);
-  const differs = (cell: Cell) => row.isDisputed && isAgainst(cell.mark, row.state);
+  const differs = (cell: Cell) => row.isDisputed && hasState && isAgainst(cell.mark, row.state);
   const title = cells
     .map((cell, place) => {
       const since = cell.since === null ? "" : ` since ${absolute(cell.since)}`;
@@ -419,9 +427,9 @@ function Cells({
   );
 }
 
-/** The source wants the opposite of the chosen state. */
+/** The source wants the opposite of the chosen state; an endpoint without one gets no requests. */
 function isAgainst(mark: Cell["mark"], state: TruthRow["state"]): boolean {
-  if (mark === "unknown" || state === null) return false;
+  if (mark === "unknown") return false;
   const gets = state === "active" || state === "held";
   return gets ? mark === "out" || mark === "draining" : mark === "in";
 }

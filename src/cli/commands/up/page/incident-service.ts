@@ -48,6 +48,7 @@ export class IncidentService {
         summary,
         cause,
         fix,
+        isSimulated: !this.#options.isLive(name),
       })),
       running: this.#current?.report.running ?? null,
     };

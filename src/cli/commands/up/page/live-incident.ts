@@ -3,6 +3,7 @@
 // and the fix is a restart with the flags that its finding names. Afterwards the flags are as before, or
 // those of the fix.
 import type { Finding } from "../../../../doctor/finding.ts";
+import type { WallMs } from "../../../../environment/clock.ts";
 import { durationText } from "../../../../environment/duration-text.ts";
 import type { Environment } from "../../../../environment/environment.ts";
 import type { Terminal } from "../../../../environment/terminal.ts";
@@ -86,10 +87,11 @@ async function releaseUntilNamed(
   void fixWanted.then(() => {
     asked.isAsked = true;
   });
-  const since = clock.wallMs();
+  let since: WallMs | undefined;
   return await releaseShop(options, window, {
-    name: `incident-${since}`,
+    name: `incident-${clock.wallMs()}`,
     onFinding: (finding) => {
+      since ??= clock.wallMs();
       report.found(pageFinding(finding, { cluster: busyCluster, since }));
       options.onFinding(finding);
     },

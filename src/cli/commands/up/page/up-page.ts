@@ -8,7 +8,7 @@ import { LabWorker } from "../../../../lab/thread/lab-worker.ts";
 import { profileNamed } from "../../../../lab/versions/profiles.ts";
 import { askingUrl } from "../../../../observe/routed/proxy-request.ts";
 import type { State } from "../../../../server/api.ts";
-import { LivePageDoctor, pageFinding } from "../../../../server/page-doctor.ts";
+import { LivePageDoctor } from "../../../../server/page-doctor.ts";
 import type { PageServer } from "../../../../server/page-server.ts";
 import { type PageLab, PageProblem, type PageSource } from "../../../../server/page-source.ts";
 import { replicaDecision } from "../../../../server/replica-decision.ts";
@@ -57,7 +57,11 @@ export class UpPage {
     const environment = { ...context.environment, log: warningsOnly(context.environment.log) };
     this.#environment = environment;
     this.#whatIf = new WhatIfService({ ...environment, worker: new LabWorker() });
-    this.#doctor = new LabDoctor(() => this.#live);
+    this.#doctor = new LabDoctor({
+      clock: environment.clock,
+      cluster: busyCluster,
+      live: () => this.#live,
+    });
     this.#incidents = new IncidentService({
       ...environment,
       isLive: (name) => name === liveIncident,
@@ -133,8 +137,7 @@ export class UpPage {
 
   /** The doctor's finding in the busy cluster; undefined when its cause is fixed. */
   found(finding: Finding | undefined): void {
-    const since = this.#environment.clock.wallMs();
-    this.#doctor.found = finding && pageFinding(finding, { cluster: busyCluster, since });
+    this.#doctor.found(finding);
     this.#server?.notify("doctor");
   }
 
