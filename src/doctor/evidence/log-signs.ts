@@ -21,6 +21,7 @@ export type SignName =
   | "etcd-delay"
   | "etcd-heartbeat"
   | "etcd-leader"
+  | "etcd-peer-lost"
   | "etcd-slow"
   | "forbidden"
   | "kubernetes-endpoints-reset"
@@ -159,7 +160,8 @@ function heartbeatFailed(needle: string, message: RegExp): SignForm {
     needle,
     read(line) {
       const reason = line.values.get("err") ?? line.message;
-      if (!message.test(line.message) || !timedOut.test(reason)) return undefined;
+      const isUnanswered = timedOut.test(reason) || cutUrl.test(reason);
+      if (!message.test(line.message) || !isUnanswered) return undefined;
       return signValues({ detail: reason });
     },
   };
@@ -311,6 +313,9 @@ const isAnswered =
 /** A quiet watch ends like this when etcd is compacted; the client lists again and misses nothing. */
 const isCompacted =
   /too old resource version|provided (?:watch|resource ?[vV]ersion|continue parameter) is too old|has been compacted/;
+
+/** A terminal has cut the line before the reason. */
+const cutUrl = /\b(?:Get|Put|Patch|Post) \\?"?https?:\/\/[^\s"\\]*$/;
 
 /** The request was sent or tried, and no answer came. */
 const timedOut =
@@ -601,6 +606,15 @@ const forms: readonly SignForm[] = [
   ),
   plain(
     "upstream-refused",
+    "to backend: dial tcp",
+    new RegExp(
+      `Error while connect(?:ing|ion) to backend: dial tcp (\\S+?): ${dialStep}(${dialProblem})`,
+    ),
+    "subject",
+    "detail",
+  ),
+  plain(
+    "upstream-refused",
     "502 Bad Gateway",
     new RegExp(
       `502 Bad Gateway\\b.*? (?:error|err)="?dial tcp (\\S+?): ${dialStep}(${dialProblem})`,
@@ -769,6 +783,13 @@ const forms: readonly SignForm[] = [
   // Controllers whose cache is behind their own writes, and their start.
   cacheBehind(),
   droppedService(),
+  // Clients of other languages show the answer itself.
+  plain(
+    "cache-behind",
+    "oo large resource version",
+    /^Timeout: (Too large resource version): \d+, current: \d+/,
+    "detail",
+  ),
   plain(
     "controller-started",
     "Starting endpoint",
@@ -821,6 +842,37 @@ const forms: readonly SignForm[] = [
     "leader failed to send out heartbeat on time; took too long, leader is overloaded likely from slow disk",
     { ms: "exceeded-duration" },
     "to send out heartbeat on time",
+  ),
+  plain(
+    "etcd-peer-lost",
+    "health check for peer",
+    /health check for peer (\S+) could not connect: .*(?:timeout|refused|no route|reset)/,
+    "subject",
+  ),
+  plain(
+    "etcd-peer-lost",
+    "the connection to peer",
+    /the connection to peer (\S+) is unhealthy/,
+    "subject",
+  ),
+  plain("etcd-peer-lost", "on stream M", /failed to dial (\S+) on stream M/, "subject"),
+  plain(
+    "etcd-peer-lost",
+    "TCP streaming connection",
+    /lost the TCP streaming connection with peer (\S+)/,
+    "subject",
+  ),
+  structured(
+    "etcd-peer-lost",
+    "prober detected unhealthy status",
+    { subject: "remote-peer-id" },
+    "prober detected unhealthy",
+  ),
+  structured(
+    "etcd-peer-lost",
+    "lost TCP streaming connection with remote peer",
+    { subject: "remote-peer-id" },
+    "TCP streaming connection",
   ),
   plain("etcd-leader", "lost leader", /(lost leader \S+)/, "detail"),
   plain("etcd-leader", "leader changed", /(leader changed)/, "detail"),

@@ -3,7 +3,7 @@
 import { durationText } from "../../environment/duration-text.ts";
 import { type Cause, type Conclusion, logCause, type Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
-import { placeText } from "../evidence/sign-log.ts";
+import { placeText, type SignGroup } from "../evidence/sign-log.ts";
 import { counted } from "../report/counted.ts";
 
 const conclusion: Conclusion = {
@@ -23,6 +23,23 @@ const conclusion: Conclusion = {
   missing: [
     "the logs of the other etcd members: one slow member is a disk, all of them are the load",
   ],
+};
+
+const conclusionOfPeers: Conclusion = {
+  severity: "warning",
+  cause:
+    "Members of etcd lose the connection to each other, so the control plane waits for its writes or for a new leader.",
+  fix: {
+    component: "etcd",
+    change: [
+      "etcdctl endpoint status --cluster -w table   # on a member: which one does not answer?",
+      "nc -zv -w 3 ADDRESS_OF_THE_PEER 2380   # from each member to each other one",
+    ].join("\n"),
+    reason:
+      "A member that is down has to be started or removed. If all of them run, look for a firewall, a slow network " +
+      "or a machine that is overloaded.",
+  },
+  missing: ["the logs of the other etcd members, of the same minutes"],
 };
 
 /** One change is the restart of a member, and many clients report it at once. */
@@ -45,6 +62,7 @@ const slowRequests = logCause({
   sign: "etcd-slow",
   linesMin,
   longMs,
+  isProved: isTimedOut,
   text: ({ count, longest }) =>
     `${counted(count, "request")} took too long${longest?.ms === undefined ? "" : `, up to ${durationText(longest.ms)}`}`,
   others({ signs }) {
@@ -57,6 +75,16 @@ const slowRequests = logCause({
   conclude: () => conclusion,
 });
 
+/** etcd itself gives a request up after 5 s or longer; at one moment it may be the restart of a member. */
+const timeoutsMin = 2;
+
+function isTimedOut({ details, moments }: SignGroup): boolean {
+  const timeouts = [...details].filter(([detail]) => /timed out/.test(detail));
+  return (
+    timeouts.reduce((sum, [, count]) => sum + count, 0) >= timeoutsMin && moments >= timeoutsMin
+  );
+}
+
 const unstored = /did not complete within|etcdserver/;
 
 /** The same time as the API server measured it, in its audit log. */
@@ -67,6 +95,21 @@ function audited({ objects }: Evidence): readonly Sign[] {
   const weight = count >= linesMin || longestMs >= longMs ? "proof" : "support";
   return [{ weight, source: "logs", lines: [{ text, source: placeText(place) }] }];
 }
+
+/** Members that do not reach each other. One that is restarted is no harm; requests that time out are. */
+function lostPeers({ signs }: Evidence): readonly Sign[] {
+  const group = signs.get("etcd-peer-lost");
+  if (group === undefined) return [];
+  const peers = counted(group.subjects.size, "peer");
+  const text = `a member of etcd lost the connection to ${peers} (${counted(group.count, "line")})`;
+  const isMajority = group.subjects.size >= peersMin && group.count >= peerLinesMin;
+  const isProof = isMajority && signs.get("etcd-slow") !== undefined;
+  return [{ weight: isProof ? "proof" : "support", source: "logs", lines: [group.evidence(text)] }];
+}
+
+/** A member that reaches one other one still has a majority. */
+const peersMin = 2;
+const peerLinesMin = 3;
 
 /** A member that changes its leader again and again waits for its disk or for the others, too. */
 export const etcdSlow: Cause = {
@@ -81,7 +124,7 @@ export const etcdSlow: Cause = {
 
   signs(evidence) {
     const lost = evidence.signs.get("etcd-leader");
-    const own = [...slowRequests.signs(evidence), ...audited(evidence)];
+    const own = [...slowRequests.signs(evidence), ...audited(evidence), ...lostPeers(evidence)];
     if (lost === undefined) return own;
     const isRepeated = lost.count >= leadersMin && lost.spanMs >= leadersSpanMs;
     const weight = isRepeated ? "proof" : "support";
@@ -89,6 +132,7 @@ export const etcdSlow: Cause = {
     return [...own, { weight, source: "logs", lines: [lost.evidence(text)] }];
   },
   conclude(evidence) {
+    if (evidence.signs.get("etcd-peer-lost") !== undefined) return conclusionOfPeers;
     if (evidence.signs.get("etcd-slow") !== undefined) return slowRequests.conclude(evidence);
     const before =
       evidence.signs.get("etcd-leader") === undefined
