@@ -48,7 +48,9 @@ export type SignName =
   | "unauthorized"
   | "upstream-refused"
   | "upstream-timeout"
-  | "watch-failed";
+  | "watch-failed"
+  | "zone-back"
+  | "zone-lost";
 
 /** Of `cache-behind`: no try has succeeded. */
 export const givenUp = "all tries conflict";
@@ -540,6 +542,25 @@ const forms: readonly SignForm[] = [
     /ReadyCondition for Node (\S+) transitioned from Unknown to &?\{\S* ?Ready (?:Status:)?True/,
     "subject",
   ),
+  plain(
+    "zone-lost",
+    "ontroller detected that zone",
+    /ontroller detected that zone (\S+) is now in state ((?:Full|Partial)Disruption)/,
+    "subject",
+    "detail",
+  ),
+  structured(
+    "zone-lost",
+    "Controller detected that zone is now in new state",
+    { subject: "zone", detail: "newState" },
+    "zone is now in new state",
+  ),
+  plain(
+    "zone-back",
+    "ontroller detected that zone",
+    /ontroller detected that zone (\S+) is now in state Normal/,
+    "subject",
+  ),
   plain("node-not-ready", "became not ready", /^Node became not ready:? ?(.*)/s, "detail"),
   structured("node-not-ready", "Node became not ready", { subject: "node", detail: "condition" }),
   plain(
@@ -669,7 +690,21 @@ const forms: readonly SignForm[] = [
     "subject",
     "detail",
   ),
-  // Linkerd; its older proxy names the address at the end.
+  // Linkerd; its older proxies name the address at the end, or in the description of the client.
+  plain(
+    "upstream-refused",
+    "connect error to Client",
+    /connect error to Client \{.{0,80}?remote: V[46]\(([^)]{1,60})\).{0,2000}?: ((?:No route|Connection) [a-z ]+?) \(os error \d+\)/,
+    "subject",
+    "detail",
+  ),
+  plain(
+    "upstream-refused",
+    "Failed to connect error=",
+    /Failed to connect error=(?:endpoint )?(\d[\d.]+:\d+): ((?:No route|Connection) [a-z ]+?) \(os error/,
+    "subject",
+    "detail",
+  ),
   plain(
     "upstream-refused",
     "error trying to connect",
@@ -846,7 +881,7 @@ const forms: readonly SignForm[] = [
   plain(
     "etcd-peer-lost",
     "health check for peer",
-    /health check for peer (\S+) could not connect: .*(?:timeout|refused|no route|reset)/,
+    /health check for peer (\S+) could not connect: .{0,200}?(?:timeout|refused|no route|reset)/,
     "subject",
   ),
   plain(
@@ -983,6 +1018,8 @@ function narrowed(sign: LogSign): LogSign | undefined {
     case "forbidden":
       if (subject === "") return sign;
       return subject.startsWith("system:") && !builtInUser.test(subject) ? sign : undefined;
+    case "zone-lost":
+      return detail === "Normal" ? { ...sign, name: "zone-back" } : sign;
     case "node-not-ready":
       // Events of every kind have the same message; only this reason is meant.
       return /^(?!NodeNotReady$)[A-Z]\w+$/.test(detail) ? undefined : sign;

@@ -51,6 +51,7 @@ export const lateHeartbeats: Cause = {
       ...observedGaps(evidence),
       ...markedPods(evidence),
       ...kubeletReports(evidence),
+      ...lostZones(evidence),
     ];
   },
 
@@ -221,6 +222,21 @@ function markedPods(evidence: Evidence): readonly Sign[] {
   const isMarked = unknown.length > 0 && pods.length > 0 && signs.get("node-silent") === undefined;
   return [{ weight: isMarked ? "proof" : "support", source: "objects", lines }];
 }
+
+/** Most nodes of a zone are lost and come back, again and again. A controller that starts reports a state once. */
+function lostZones({ signs }: Evidence): readonly Sign[] {
+  const lost = signs.get("zone-lost");
+  const back = signs.get("zone-back");
+  if (lost === undefined) return [];
+  const [zone = "", times = 0] =
+    [...lost.subjects].sort(([, a], [, b]) => b - a).find(([name]) => back?.subjects.has(name)) ??
+    [];
+  if (times < zoneLossesMin) return [];
+  const text = `most nodes of the zone ${zone} became not ready and came back, ${counted(times, "time")}`;
+  return [{ weight: "proof", source: "logs", lines: [lost.evidence(text)] }];
+}
+
+const zoneLossesMin = 2;
 
 /** The kubelet's own log and the events of the node: it is not ready, or its heartbeats fail. */
 function kubeletReports(evidence: Evidence): readonly Sign[] {
