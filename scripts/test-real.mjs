@@ -40,7 +40,9 @@ const peersTest = "e2e/real/peers.real.test.ts";
 /** As root; else with a user namespace, in which one is. */
 const isolation = ["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 const ways = [isolation, ["--map-root-user", ...isolation]];
-const prepare = "ip link set lo up && ip route add local 10.201.0.0/16 dev lo";
+/** Pods of two clusters have networks of their own. */
+const prepare =
+  "ip link set lo up && ip route add local 10.201.0.0/16 dev lo && ip route add local 10.203.0.0/16 dev lo";
 
 /** Go's errors without a network, or without a way to the modules. */
 const unreachable = /dial tcp|no such host|connection refused|i\/o timeout|TLS handshake timeout/;

@@ -1,5 +1,6 @@
 // `lockstep sync` between two clusters with real control planes, and the observer that watches both:
-// the copies are what the business cluster publishes, and every change has a journey with each hop.
+// the copies are what the business cluster publishes, and every change has a journey with each hop. And
+// between three: the Ingresses of two business clusters are served in the third one.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, it } from "vitest";
@@ -8,7 +9,9 @@ import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
 import { listAt, recordAt } from "../../src/kube/kinds/fields.ts";
 import { Observer } from "../../src/observe/observer.ts";
 import type { Journey } from "../../src/timeline/journey.ts";
+import { withoutNginx } from "../proxy-world.ts";
 import { ShopsWorld } from "../shops-world.ts";
+import { followShops } from "../synced-shops.ts";
 import { type RealCluster, startRealCluster } from "./harness/real-cluster.ts";
 
 const slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
@@ -60,6 +63,29 @@ it("copies what a real cluster publishes to another, and the observer sees each 
     await world.stop();
   }
 });
+
+it.skipIf(withoutNginx !== false)(
+  "two business clusters deploy, scale, roll and delete; the ingresses of a third one follow",
+  async () => {
+    const clusters: RealCluster[] = [];
+    try {
+      for (const [name, podNetwork, nodes] of [
+        ["north", "10.201", 1],
+        ["south", "10.203", 1],
+        ["edge", "10.204", 0],
+      ] as const) {
+        const none = nodes === 0 ? { controllers: [] } : {};
+        clusters.push(await startRealCluster({ name, podNetwork, nodes, ...none }));
+      }
+      const [north, south, edge] = clusters.map(({ access }) => access);
+      if (!north || !south || !edge) throw new Error("a cluster is missing");
+      const contexts = clusters.flatMap((cluster) => cluster.contexts);
+      await followShops({ accesses: [north, south, edge], contexts });
+    } finally {
+      for (const cluster of clusters) await cluster.stop();
+    }
+  },
+);
 
 /** As a user starts it. */
 async function startSync(world: ShopsWorld): Promise<{ stop(): Promise<void> }> {
