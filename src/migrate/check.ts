@@ -2,6 +2,7 @@
 // differs and what is refused. Routes, certificates and passwords are decided by the code of `lockstep
 // ingress` itself, so a verdict is what it would do. Pure.
 import { Certificates } from "../decide/routing/certificates.ts";
+import { annotationPrefixes } from "../decide/routing/ingress/annotation-reader.ts";
 import { annotationUses } from "../decide/routing/ingress/annotations.ts";
 import {
   MissingBackends,
@@ -20,14 +21,15 @@ import { type ControllerReport, checkedController } from "./check-controller.ts"
 import type { LockstepSettings } from "./controller-settings.ts";
 import type { FoundObjects } from "./found-objects.ts";
 import { type ChosenIngresses, chooseIngresses } from "./ingress-choice.ts";
+import { onlyIngressNginxReads } from "./ingress-nginx.ts";
 import { NginxLocations } from "./nginx-locations.ts";
 
 export type Verdict = "same" | "differs" | "refused";
 
 export interface Finding {
   /**
-   * `note`: an object is missing, or an older Ingress has the path; both answer alike, so it changes no
-   * verdict.
+   * `note`: an object is missing, an older Ingress has the path, or neither reads the annotation; both
+   * answer alike, so it changes no verdict.
    */
   readonly kind: "differs" | "refused" | "note";
   /** The reason of the Event that Lockstep would write, or `Differs`. */
@@ -69,6 +71,8 @@ export interface CheckOptions {
   readonly now: WallMs;
 }
 
+const [, ingressNginxPrefix] = annotationPrefixes;
+
 export function check(found: FoundObjects, options: CheckOptions): CheckReport {
   const chosen = chooseIngresses(found, options.classes);
   const controller = checkedController(found, options);
@@ -105,8 +109,16 @@ function checkClass(
   return asked.map((ingress) => {
     const key = objectKey(ingress.metadata);
     const uses = annotationUses(ingress.annotations, setting);
+    const unread = new Set(uses.filter(({ isKnown }) => !isKnown).map(({ fullName }) => fullName));
+    const isUnread = (about: string) =>
+      unread.has(`${ingressNginxPrefix}${about}`) && !onlyIngressNginxReads.has(about);
     const findings: Finding[] = [
-      ...(problems.get(key) ?? []).map((problem) => findingOf(found, ingress, problem)),
+      ...(problems.get(key) ?? [])
+        .map((problem) => findingOf(found, ingress, problem))
+        .map((finding) => (isUnread(finding.about) ? unreadByBoth(finding) : finding))
+        .map((finding) =>
+          isLonelyCanary(finding, ingress, asked) ? lonelyCanary(finding) : finding,
+        ),
       ...locations.differences(ingress).map(({ field, message }) => differs(field, message)),
       ...uses.flatMap(({ fullName, difference }) =>
         difference === undefined ? [] : differs(`annotation ${fullName}`, difference),
@@ -186,6 +198,30 @@ function findingOf(found: FoundObjects, ingress: Ingress, problem: RoutingProble
     return { kind: "note", reason, about, message };
   if (reason === "CertificateIgnored") return certificateFinding(found, ingress, message);
   return { kind: "refused", reason, about, message };
+}
+
+function unreadByBoth(finding: Finding): Finding {
+  const message = `${finding.message}; ingress-nginx does not have this annotation either`;
+  return { ...finding, kind: "note", message };
+}
+
+/** No Ingress of any namespace is the main one of one of its paths. */
+function isLonelyCanary({ reason }: Finding, canary: Ingress, asked: readonly Ingress[]): boolean {
+  if (reason !== "CanaryIgnored") return false;
+  const mains = asked.filter(
+    ({ annotations }) => annotations[`${ingressNginxPrefix}canary`] !== "true",
+  );
+  const own = new Set(pathsOf(canary));
+  return !mains.some((main) => pathsOf(main).some((path) => own.has(path)));
+}
+
+function lonelyCanary(finding: Finding): Finding {
+  const message = `${finding.message}; ingress-nginx ignores it too`;
+  return { ...finding, kind: "note", message };
+}
+
+function pathsOf({ rules }: Ingress): readonly string[] {
+  return rules.flatMap(({ host, paths }) => paths.map(({ path }) => `${host} ${path}`));
 }
 
 /** A secret that is absent or broken is so in both; one of another type is used by ingress-nginx. */

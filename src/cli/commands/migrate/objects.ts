@@ -1,5 +1,6 @@
 // The objects of `lockstep migrate`: from a cluster, from files and folders, or from standard input.
 import { resolve as absolute } from "node:path";
+import { counted } from "../../../environment/counted.ts";
 import { FilesError } from "../../../environment/files.ts";
 import { NetworkError } from "../../../environment/network.ts";
 import { StatusError } from "../../../kube/client/client.ts";
@@ -53,7 +54,7 @@ export async function readObjects(
     for (const path of paths) {
       if (path === "-") await readStandardInput(context, input);
       else await input.readPath(environment.files, absolute(path), stop);
-      progress.show("reading", `${input.files.toLocaleString("en-US")} files`);
+      progress.show("reading", counted(input.files, "file"));
     }
     return found;
   } finally {

@@ -69,6 +69,10 @@ describe("what is asked for becomes policy", () => {
     [{ "load-balance": "round_robin" }, { balance: { method: "round-robin" } }],
     [{ "load-balance": "ewma" }, { balance: { method: "least-latency" } }],
     [
+      { "upstream-hash-by": "$binary_remote_addr" },
+      { balance: { method: "hash", hashBy: [{ variable: "remote_addr" }] } },
+    ],
+    [
       { "upstream-hash-by": "$request_uri$host" },
       {
         balance: { method: "hash", hashBy: [{ variable: "request_uri" }, { variable: "host" }] },

@@ -99,6 +99,7 @@ const hashVariables: ReadonlySet<string> = new Set([
   "uri",
   "host",
   "remote_addr",
+  "binary_remote_addr",
   "args",
   "request_method",
   "scheme",
@@ -119,7 +120,7 @@ const hashParts: Parse<readonly HashPart[]> = (text) => {
     if (found === undefined) return { problem: `${shown(text.slice(at))} cannot be read` };
     const variable = braced ?? bare;
     if (variable === undefined) parts.push({ text: literal ?? "" });
-    else if (isHashable(variable)) parts.push({ variable: variable.toLowerCase() });
+    else if (isHashable(variable)) parts.push({ variable: hashedName(variable) });
     else return { problem: `${shown(`$${variable}`)} is not a variable that can be hashed` };
   }
   if (parts.length > maxHashParts) return { problem: `it has more than ${maxHashParts} parts` };
@@ -128,6 +129,12 @@ const hashParts: Parse<readonly HashPart[]> = (text) => {
   }
   return { value: parts };
 };
+
+/** Of a client's address both forms are as good: the hash alone counts. */
+function hashedName(variable: string): string {
+  const name = variable.toLowerCase();
+  return name === "binary_remote_addr" ? "remote_addr" : name;
+}
 
 function isHashable(variable: string): boolean {
   const name = variable.toLowerCase();
