@@ -11,8 +11,16 @@ import { MemoryStorage } from "../../src/apiserver/storage/memory-storage.ts";
 import { namespacePolicy } from "../../src/decide/syncing/sync-policy.ts";
 import { type KubeRequest, parseJson } from "../../src/kube/client/client.ts";
 import { HttpKubeClient } from "../../src/kube/client/http-client.ts";
+import {
+  MissingPermissions,
+  type PermissionEffects,
+} from "../../src/kube/client/missing-permissions.ts";
 import { fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { ServiceSyncer } from "../../src/outputs/slices/service-syncer.ts";
+import {
+  sourcePermissionEffects,
+  targetPermissionEffects,
+} from "../../src/outputs/slices/sync-permission-effects.ts";
 import { isThorough } from "../../src/simulation/seeds.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { lessened, objectsIn, type Right, rightsIn } from "./deployed-rights.ts";
@@ -37,11 +45,25 @@ const ingresses = "/apis/networking.k8s.io/v1/namespaces/shop/ingresses";
 
 class World {
   readonly refusals = new Set<string>();
+  /** By `missing permission: VERB RESOURCE`, its effect as the log reports it. */
+  readonly missing: Record<string, unknown> = {};
   readonly #simulation: Simulation;
   readonly #servers: ApiServer[] = [];
+  readonly #missing: Readonly<Record<"lab" | "edge", MissingPermissions>>;
 
   constructor(simulation: Simulation) {
     this.#simulation = simulation;
+    const reporting = (effects: PermissionEffects): MissingPermissions => {
+      const warn = (line: string, { effect }: { readonly effect?: unknown } = {}): void => {
+        this.missing[line] = effect;
+      };
+      const log = { ...simulation.host("lockstep").log, warn };
+      return new MissingPermissions({ log, effects });
+    };
+    this.#missing = {
+      lab: reporting(sourcePermissionEffects),
+      edge: reporting(targetPermissionEffects),
+    };
   }
 
   async start(without: Right | undefined): Promise<void> {
@@ -82,7 +104,12 @@ class World {
   client(cluster: "lab" | "edge", token: string): HttpKubeClient {
     const access = fixedAccess({ name: cluster, server: `https://${cluster}:6443`, token });
     const environment = this.#simulation.host("lockstep");
-    return new HttpKubeClient({ ...environment, cluster: access, userAgent: token });
+    return new HttpKubeClient({
+      ...environment,
+      cluster: access,
+      userAgent: token,
+      onForbidden: (name, error) => this.#missing[cluster].note(name, error),
+    });
   }
 
   async call(
@@ -139,6 +166,7 @@ class World {
 async function deliver(without?: Right) {
   const copies: (readonly string[])[] = [];
   let refusals: readonly string[] = [];
+  let missing: Readonly<Record<string, unknown>> = {};
   await simulate({ seed: 1 }, async (simulation) => {
     const world = new World(simulation);
     await world.start(without);
@@ -164,9 +192,10 @@ async function deliver(without?: Right) {
     stop.abort(new Error("the run is over"));
     await done;
     refusals = [...world.refusals];
+    missing = world.missing;
     await world.stop();
   });
-  return { copies, refusals };
+  return { copies, refusals, missing };
 }
 
 test("with the rights of deploy/rbac Ingresses and a secret are delivered and nothing is refused", async () => {
@@ -177,16 +206,19 @@ test("with the rights of deploy/rbac Ingresses and a secret are delivered and no
       [],
     ],
     refusals: [],
+    missing: {},
   });
 });
 
 describe.runIf(isThorough(process.env))("every right is needed:", () => {
   test.each(rightsIn(ingressFiles).filter(isUsed))("$role: $verb $resource", async (right) => {
-    const { refusals } = await deliver(right);
+    const { refusals, missing } = await deliver(right);
     const refused = refusals.filter((message) =>
       message.includes(`cannot ${right.verb} resource "${right.resource}"`),
     );
     expect(refused.length).toBeGreaterThan(0);
+    const effect = missing[`missing permission: ${right.verb} ${right.resource}`];
+    expect(["not known", undefined]).not.toContain(effect);
   });
 });
 
