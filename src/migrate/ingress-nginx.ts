@@ -20,40 +20,34 @@ export interface IngressNginx {
  * Annotations that ingress-nginx 1.15 or an earlier version reads and Lockstep does not, without their
  * prefix. Any other annotation that Lockstep does not know has no effect in ingress-nginx either.
  */
-export const onlyIngressNginxReads: ReadonlySet<string> = new Set([
-  ...["auth-always-set-cookie", "auth-cache-duration", "auth-cache-key", "auth-keepalive"],
-  ...["auth-keepalive-requests", "auth-keepalive-share-vars", "auth-keepalive-timeout"],
-  ...["auth-proxy-set-headers", "auth-request-redirect", "auth-signin-redirect-param"],
-  ...["auth-snippet", "auth-tls-error-page", "auth-tls-match-cn"],
-  ...["auth-tls-pass-certificate-to-upstream", "auth-tls-secret", "auth-tls-verify-client"],
-  ...["auth-tls-verify-depth", "affinity-canary-behavior", "base-url-scheme"],
-  ...["client-body-buffer-size", "configuration-snippet", "connection-proxy-header"],
-  ...["custom-headers", "custom-http-errors", "default-backend", "disable-proxy-intercept-errors"],
-  ...["enable-access-log", "enable-global-auth", "enable-influxdb", "enable-modsecurity"],
-  ...["enable-opentelemetry", "enable-opentracing", "enable-owasp-core-rules"],
-  ...[
-    "enable-rewrite-log",
-    "fastcgi-index",
-    "fastcgi-params-configmap",
-    "global-rate-limit",
-    "global-rate-limit-ignored-cidrs",
-  ],
-  ...["global-rate-limit-key", "global-rate-limit-window", "http2-push-preload", "influxdb-host"],
-  ...["influxdb-measurement", "influxdb-port", "influxdb-server-name", "limit-connections"],
-  ...["limit-rate", "limit-rate-after", "lua-resty-waf", "mirror-host", "mirror-request-body"],
-  ...["mirror-target", "modsecurity-snippet", "modsecurity-transaction-id"],
-  ...["opentelemetry-operation-name", "opentelemetry-trust-incoming-span"],
-  ...["opentracing-trust-incoming-span", "preserve-trailing-slash", "proxy-buffering"],
-  ...["proxy-buffers-number", "proxy-busy-buffers-size", "proxy-cookie-domain"],
-  ...["proxy-cookie-path", "proxy-http-version", "proxy-max-temp-file-size"],
-  ...["proxy-redirect-from", "proxy-redirect-to", "proxy-request-buffering"],
-  ...["proxy-ssl-ciphers", "proxy-ssl-name", "proxy-ssl-protocols", "proxy-ssl-secret"],
-  ...["proxy-ssl-server-name", "proxy-ssl-verify", "proxy-ssl-verify-depth", "relative-redirects"],
-  ...["satisfy", "secure-backends", "secure-verify-ca-secret", "server-snippet"],
-  ...["service-upstream", "session-cookie-hash", "ssl-ciphers", "ssl-passthrough"],
-  ...["ssl-prefer-server-ciphers", "stream-snippet", "upstream-fail-timeout"],
-  ...["upstream-hash-by-subset", "upstream-hash-by-subset-size", "upstream-max-fails"],
-]);
+export const onlyIngressNginxReads: ReadonlySet<string> = new Set(
+  `
+  affinity-canary-behavior auth-always-set-cookie auth-cache-duration auth-cache-key
+  auth-keepalive auth-keepalive-requests auth-keepalive-share-vars auth-keepalive-timeout
+  auth-proxy-set-headers auth-request-redirect auth-signin-redirect-param auth-snippet
+  auth-tls-error-page auth-tls-match-cn auth-tls-pass-certificate-to-upstream auth-tls-secret
+  auth-tls-verify-client auth-tls-verify-depth base-url-scheme client-body-buffer-size
+  configuration-snippet connection-proxy-header custom-headers custom-http-errors
+  default-backend disable-proxy-intercept-errors enable-access-log enable-global-auth
+  enable-influxdb enable-modsecurity enable-opentelemetry enable-opentracing
+  enable-owasp-core-rules enable-rewrite-log fastcgi-index fastcgi-params-configmap
+  global-rate-limit global-rate-limit-ignored-cidrs global-rate-limit-key
+  global-rate-limit-window http2-push-preload influxdb-host influxdb-measurement influxdb-port
+  influxdb-server-name limit-connections limit-rate limit-rate-after lua-resty-waf mirror-host
+  mirror-request-body mirror-target modsecurity-snippet modsecurity-transaction-id
+  opentelemetry-operation-name opentelemetry-trust-incoming-span opentracing-trust-incoming-span
+  preserve-trailing-slash proxy-buffering proxy-buffers-number proxy-busy-buffers-size
+  proxy-cookie-domain proxy-cookie-path proxy-http-version proxy-max-temp-file-size
+  proxy-redirect-from proxy-redirect-to proxy-request-buffering proxy-ssl-ciphers proxy-ssl-name
+  proxy-ssl-protocols proxy-ssl-secret proxy-ssl-server-name proxy-ssl-verify
+  proxy-ssl-verify-depth relative-redirects satisfy secure-backends secure-verify-ca-secret
+  server-snippet service-upstream session-cookie-hash ssl-ciphers ssl-passthrough
+  ssl-prefer-server-ciphers stream-snippet upstream-fail-timeout upstream-hash-by-subset
+  upstream-hash-by-subset-size upstream-max-fails
+  `
+    .trim()
+    .split(/\s+/),
+);
 
 /** The value of IngressClass.spec.controller that it serves unless a flag says otherwise. */
 export const usualController = "k8s.io/ingress-nginx";
