@@ -1,6 +1,6 @@
 // `lockstep sync` between three embedded clusters over HTTPS.
 import { webcrypto } from "node:crypto";
-import { it } from "vitest";
+import { expect, it } from "vitest";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { startLab } from "../src/lab/lab.ts";
 import { withoutNginx } from "./proxy-world.ts";
@@ -15,7 +15,8 @@ it.skipIf(withoutNginx)(
     try {
       const [one, two, edge] = lab.clusters.map(({ access }) => access);
       if (!one || !two || !edge) throw new Error("the lab has too few clusters");
-      await followShops({ accesses: [one, two, edge], contexts: lab.contexts });
+      const last = await followShops({ accesses: [one, two, edge], contexts: lab.contexts });
+      expect(last).toEqual([404, 404]);
     } finally {
       await lab.stop();
     }

@@ -80,7 +80,8 @@ it.skipIf(withoutNginx !== false)(
       const [north, south, edge] = clusters.map(({ access }) => access);
       if (!north || !south || !edge) throw new Error("a cluster is missing");
       const contexts = clusters.flatMap((cluster) => cluster.contexts);
-      await followShops({ accesses: [north, south, edge], contexts });
+      const last = await followShops({ accesses: [north, south, edge], contexts });
+      expect(last).toEqual([404, 404]);
     } finally {
       for (const cluster of clusters) await cluster.stop();
     }
