@@ -73,9 +73,11 @@ test("one of two writes, the other takes over with only the differences, and a L
       (await (await start(world, host, ["status"])).done()).out;
     expect(await status("one")).toContain("edge: up to date, writing");
     expect(await status("two")).toContain("edge: up to date, standby");
-    expect(await status("one")).toMatch(/^lab-1: up to date as of \S+ m?s ago, 1 service$/m);
-    expect(await status("one")).toContain("\n1 service, 0 pending, 0 blocked\n");
-    expect(await status("two")).toContain("\n1 service, 0 blocked\n");
+    expect(await status("one")).toMatch(
+      /^lab-1: up to date as of \S+ m?s ago, 1 service in this cluster$/m,
+    );
+    expect(await status("one")).toContain("\n1 service synced, 0 pending, 0 blocked\n");
+    expect(await status("two")).toContain("\n1 service synced, 0 blocked\n");
     expect(await gauges(world, "one")).toEqual([
       'lockstep_sync_writing{target="edge"} 1',
       'lockstep_sync_target_fresh{target="edge"} 1',

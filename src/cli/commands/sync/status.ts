@@ -98,7 +98,7 @@ export function statusText(report: SyncerReport): string {
     `${target}: ${targetProblem ?? "up to date"}, ${role}${writer === null ? "" : `, writer ${writer}`}`,
     ...sources.map((one) => `${one.cluster}: ${sourceText(one)}`),
     // The queue of a standby is not worked on.
-    `${counted(services, "service")}, ${isWriting ? `${pending} pending, ` : ""}${blocked} blocked`,
+    `${counted(services, "service")} synced, ${isWriting ? `${pending} pending, ` : ""}${blocked} blocked`,
     ...ruleLines(report.rules),
     `last error: ${report.lastError ?? "none"}`,
     "",
@@ -122,7 +122,7 @@ type SourceReport = SyncerReport["sources"][number];
 
 function sourceText(source: SourceReport): string {
   const { isListed, isUnreachable, services, currentMsAgo, watches } = source;
-  const count = counted(services, "service");
+  const count = `${counted(services, "service")} in this cluster`;
   const age = currentMsAgo === null ? "" : ` ${ageText(currentMsAgo)} ago`;
   if (isUnreachable) {
     const last = age === "" ? "never up to date" : `last up to date${age}`;
