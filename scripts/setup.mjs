@@ -106,7 +106,12 @@ export function missingPackages(exists = existsSync, packages = debianPackages) 
 }
 
 /** The services that these packages would start with the machine. */
-const services = { nginx: "nginx", "etcd-server": "etcd", prometheus: "prometheus" };
+const services = {
+  nginx: "nginx",
+  "etcd-server": "etcd",
+  prometheus: "prometheus",
+  haproxy: "haproxy",
+};
 
 /** While this file says so, Debian's packages start no service when they are installed. */
 const policy = "/usr/sbin/policy-rc.d";

@@ -3,7 +3,7 @@
 // other ingress controllers, and lets them judge the lab and the product, inside a network namespace of
 // its own where the pods' addresses are local and nothing else can be reached.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { helmProgram } from "./helm.mjs";
@@ -15,6 +15,7 @@ import {
   goVersion,
   realBinaries,
 } from "./real-binaries.mjs";
+import { installPackages, missingPackages } from "./setup.mjs";
 
 const usage = `Usage: npm run test:real -- [--build-only] [--if-possible] [--write-docs] [FILE…]
 
@@ -22,7 +23,9 @@ Builds a real kube-apiserver, kube-controller-manager, kubectl and etcd from the
 (pinned in e2e/real/go.mod), helm (scripts/helm.mjs) and the conformance specs of other projects
 (about 8 minutes the first time, then kept), and runs the tests in e2e/real with them: those
 whose path contains one of FILE…, or all. Contour, Envoy and Traefik (scripts/peer-binaries.mjs)
-take ten more minutes: they are built, and tested, only with "peers" as FILE.
+take ten more minutes: they are built, and tested, only with "peers" as FILE. HAProxy is
+installed with apt-get if it is missing and that is allowed. Envoy is tested beside it
+only with LOCKSTEP_ENVOY, the path of its program.
 
   --build-only    only build
   --if-possible   where Go, its modules or network namespaces are missing, say so and exit 0
@@ -36,6 +39,11 @@ const known = ["--build-only", "--if-possible", "--write-docs", "--help", "-h"];
 
 /** Other ingress controllers take many minutes to build, so their test runs only when it is named. */
 const peersTest = "e2e/real/peers.real.test.ts";
+
+/** `lockstep watch` reads it; without it, only its test is left out. */
+const otherProxies = [
+  { name: "haproxy", file: "/usr/sbin/haproxy", for: "the test of other proxies" },
+];
 
 /** As root; else with a user namespace, in which one is. */
 const isolation = ["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
@@ -84,6 +92,10 @@ function main() {
       );
     }
     downloadModules();
+    const missing = missingPackages(existsSync, otherProxies);
+    if (missing.length > 0) {
+      installPackages(missing, process.env["LOCKSTEP_NO_SYSTEM"] !== "1", otherProxies);
+    }
     return way === undefined || options.has("--build-only") ? 0 : runTests(way, folder);
   } catch (error) {
     if (unreachable.test(error.message)) {
