@@ -141,6 +141,15 @@ const rule = fc.record({
   matches: fc.array(match, { maxLength: 3 }),
   filters: fc.array(filter, few),
   backendRefs: fc.array(backend, { maxLength: 3 }),
+  sessionPersistence: fc.record(
+    {
+      sessionName: or("session"),
+      type: or("Cookie"),
+      absoluteTimeout: or("1h"),
+      cookieConfig: fc.record({ lifetimeType: or("Permanent", "Session") }),
+    },
+    { requiredKeys: [] },
+  ),
   retry: fc.record(
     {
       codes: fc.array(fc.constantFrom(500, 503, 404, 0, -1, 1e9), { maxLength: 3 }),
@@ -204,6 +213,7 @@ it.skipIf(withoutNginx !== false)(
       "ownHeaders",
       "mirrors",
       "retryOn",
+      "balance",
     ]) {
       expect(fields).toContain(field);
     }

@@ -37,6 +37,7 @@ export interface HttpRouteRule {
   readonly requestTimeout: string | undefined;
   readonly backendRequestTimeout: string | undefined;
   readonly retry: HttpRetry | undefined;
+  readonly session: HttpSession | undefined;
   /** Further fields of the rule, which nothing here understands. */
   readonly unread: readonly string[];
 }
@@ -47,6 +48,17 @@ export interface HttpRetry {
   readonly attempts: number | undefined;
   /** A duration as written. */
   readonly backoff: string | undefined;
+}
+
+export interface HttpSession {
+  readonly name: string | undefined;
+  /** `Cookie` or `Header`. */
+  readonly type: string;
+  /** `Session` or `Permanent`. */
+  readonly lifetime: string;
+  /** Durations as written. */
+  readonly absoluteTimeout: string | undefined;
+  readonly idleTimeout: string | undefined;
 }
 
 export interface HttpRouteMatch {
@@ -169,12 +181,14 @@ const readFields: ReadonlySet<string> = new Set([
   "backendRefs",
   "timeouts",
   "retry",
+  "sessionPersistence",
 ]);
 
 function ruleOf(entry: unknown): HttpRouteRule {
   const rule = requiredRecord(entry, "a rule");
   const timeouts = recordAt(rule, "timeouts");
   const retry = optionalRecordAt(rule, "retry");
+  const session = optionalRecordAt(rule, "sessionPersistence");
   return {
     matches: listAt(rule, "matches").map(matchOf),
     filters: listAt(rule, "filters").map(filterOf),
@@ -182,6 +196,7 @@ function ruleOf(entry: unknown): HttpRouteRule {
     requestTimeout: optionalString(timeouts, "request"),
     backendRequestTimeout: optionalString(timeouts, "backendRequest"),
     retry: retry && retryOf(retry),
+    session: session && sessionOf(session),
     unread: Object.keys(rule).filter((name) => !readFields.has(name) && rule[name] !== null),
   };
 }
@@ -191,6 +206,17 @@ function retryOf(retry: RawRecord): HttpRetry {
     codes: listAt(retry, "codes").filter((code) => typeof code === "number"),
     attempts: optionalInteger(retry, "attempts"),
     backoff: optionalString(retry, "backoff"),
+  };
+}
+
+function sessionOf(session: RawRecord): HttpSession {
+  const cookie = recordAt(session, "cookieConfig");
+  return {
+    name: optionalString(session, "sessionName"),
+    type: optionalString(session, "type") ?? "Cookie",
+    lifetime: optionalString(cookie, "lifetimeType") ?? "Session",
+    absoluteTimeout: optionalString(session, "absoluteTimeout"),
+    idleTimeout: optionalString(session, "idleTimeout"),
   };
 }
 

@@ -16,6 +16,7 @@ import {
 } from "./route-backends.ts";
 import { headerName, policyOfRule } from "./route-filters.ts";
 import { retryOfRule } from "./route-retry.ts";
+import { sessionOfRule } from "./route-session.ts";
 
 /** The hosts by which a route can be reached. */
 export interface ReachedHost {
@@ -100,6 +101,8 @@ export function httpRouteRules(
     }
     const retry = retryOfRule(rule);
     ignored.push(...retry.ignored.map((one) => `${where}.retry: ${one}`));
+    const session = sessionOfRule(rule, `${namespace}/${route.metadata.name} ${index}`);
+    ignored.push(...session.ignored.map((one) => `${where}.sessionPersistence: ${one}`));
     const matches = rule.matches.length === 0 ? [everything] : rule.matches;
     for (const [at, match] of matches.entries()) {
       const found = matchOf(match);
@@ -120,6 +123,7 @@ export function httpRouteRules(
         const whole: RoutePolicy = {
           ...policy,
           ...retry.policy,
+          ...session.policy,
           ...(Object.keys(headers).length > 0 && { ownHeaders: headers }),
           ...(copies.mirrors.length > 0 && { mirrors: copies.mirrors }),
         };

@@ -201,16 +201,17 @@ function timeoutsOf({ requestTimeout, backendRequestTimeout }: HttpRouteRule): R
 
 const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1 };
 
-/** Like 1h30m or 500ms; 0 for no limit. */
+/** 0 for no limit. */
 function durationMs(text: string | undefined): number {
   if (text === undefined) return 0;
-  if (!/^([0-9]{1,5}(h|m|s|ms)){1,4}$/.test(text)) {
-    throw new Unsupported(`${shown(text)} is not a duration`);
-  }
+  const found = durationMsOf(text);
+  if (found === undefined) throw new Unsupported(`${shown(text)} is not a duration`);
+  return Math.min(found, maxMs);
+}
+
+/** Of a text like 1h30m or 500ms. */
+export function durationMsOf(text: string): number | undefined {
+  if (!/^([0-9]{1,5}(h|m|s|ms)){1,4}$/.test(text)) return undefined;
   const parts = [...text.matchAll(/([0-9]+)(ms|h|m|s)/g)];
-  const sum = parts.reduce(
-    (all, [, count, unit = ""]) => all + Number(count) * (unitMs[unit] ?? 0),
-    0,
-  );
-  return Math.min(sum, maxMs);
+  return parts.reduce((all, [, count, unit = ""]) => all + Number(count) * (unitMs[unit] ?? 0), 0);
 }
