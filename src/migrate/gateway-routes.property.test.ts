@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { gatewayClass } from "../../tests/gateway/gateway-objects.ts";
 import type { PathRule } from "../decide/decision.ts";
+import type { Cors } from "../decide/route-policy.ts";
 import { type GatewayFacts, GatewayFrontEnd } from "../decide/routing/gateway/gateway-front-end.ts";
 import { type RouteTable, Routing } from "../decide/routing/routing.ts";
 import { isRecord } from "../kube/kinds/fields.ts";
@@ -32,6 +33,13 @@ const annotations = fc
       "whitelist-source-range": fc.constant("10.0.0.0/8"),
       // The one time limit of a rule is both.
       "proxy-read-timeout": fc.constant("7"),
+      "proxy-next-upstream-tries": fc.constantFrom("2", "5"),
+      affinity: fc.constant("cookie"),
+      "session-cookie-max-age": fc.constantFrom("0", "90", "34560000"),
+      "enable-cors": fc.constant("true"),
+      "cors-allow-origin": fc.constantFrom("*", "https://a.example, https://*.b.example:8443"),
+      "cors-allow-credentials": fc.constantFrom("true", "false"),
+      "cors-expose-headers": fc.constant("X-A"),
     },
     { requiredKeys: [] },
   )
@@ -185,5 +193,18 @@ function answerOf(
   if (appRoot !== undefined && path === "/") return `302 ${host}${appRoot}`;
   const { rewrite, pathRewrite, upstreamHost, timeouts } = policy;
   const target = rewrite ?? pathRewrite?.full ?? "";
-  return [found.service, target, upstreamHost, timeouts?.readMs].join(" ");
+  const { tries, balance, cors } = policy;
+  const { cookie, maxAgeSeconds = 0 } = balance?.affinity ?? {};
+  return [
+    ...[found.service, target, upstreamHost, timeouts?.readMs, tries, cookie, maxAgeSeconds],
+    corsText(cors),
+  ].join(" ");
+}
+
+/** In the words of both: with any origin, browsers take no credentials from ingress-nginx. */
+function corsText(cors: Cors | undefined): string {
+  if (cors === undefined) return "";
+  const { dialect: _, allowCredentials, ...lists } = cors;
+  const isForAll = cors.allowOrigins.includes("*");
+  return JSON.stringify({ ...lists, allowCredentials: allowCredentials && !isForAll });
 }

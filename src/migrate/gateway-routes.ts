@@ -2,7 +2,7 @@
 // Lockstep decides for the hosts of these Ingresses. A rule that cannot be expressed is written without
 // backends, so that its requests get 500 and no wider rule takes them. Pure.
 import type { PathRule } from "../decide/decision.ts";
-import type { Canary, RoutePolicy } from "../decide/route-policy.ts";
+import type { Canary, Cors, RoutePolicy } from "../decide/route-policy.ts";
 import { decodedPath } from "../decide/routing/gateway/decoded-path.ts";
 import { anyHost, wildcardOver } from "../decide/routing/host-name.ts";
 import type { Backend } from "../decide/routing/route.ts";
@@ -48,6 +48,8 @@ interface WrittenRule {
   readonly filters?: readonly object[];
   readonly backendRefs?: readonly object[];
   readonly timeouts?: object;
+  readonly retry?: object;
+  readonly sessionPersistence?: object;
 }
 
 interface RulesOfHost {
@@ -291,13 +293,10 @@ const needed: readonly (keyof RoutePolicy)[] = [
 
 /** A rule without one of these serves the same pages. */
 const spared: readonly (keyof RoutePolicy)[] = [
-  "balance",
-  "cors",
   "forwardedPrefix",
   "largeHeaders",
   "maxBodyBytes",
   "streamBodies",
-  "tries",
 ];
 
 function rulesOf(
@@ -315,12 +314,17 @@ function rulesOf(
   if (redirect !== undefined) {
     return { rules: [{ matches: [match], filters: [redirect] }], without: [] };
   }
-  const filters = rewriteOf(rule, policy);
+  const cors = corsOf(policy);
+  const session = sessionOf(policy);
+  const retry = retryOf(policy);
+  const filters = [...rewriteOf(rule, policy), ...(cors.filter === undefined ? [] : [cors.filter])];
   const { timeouts, without: ofTimeouts } = timeoutsOf(policy);
   const path = rewrittenMatch(rule, policy, match);
   const others = {
     ...(filters.length > 0 && { filters }),
     ...(timeouts !== undefined && { timeouts }),
+    ...(retry.retry !== undefined && { retry: retry.retry }),
+    ...(session.session !== undefined && { sessionPersistence: session.session }),
   };
   const serving = servingRules(rule.service, policy.canaries ?? [], { match: path, others, refOf });
   // Of two rules for one path the oldest route has it: that could be this one.
@@ -330,6 +334,9 @@ function rulesOf(
     without: [
       ...spared.filter((one) => policy[one] !== undefined).map((one) => `no ${wordOf(one)}`),
       ...ofTimeouts,
+      ...cors.without,
+      ...session.without,
+      ...retry.without,
       ...serving.without,
     ],
   };
@@ -468,6 +475,96 @@ function timeoutsOf({ timeouts }: RoutePolicy): {
   return isOne ? { timeouts: { backendRequest: `${readMs}ms` }, without } : { without };
 }
 
+/** As many as the API server takes. */
+const maxCorsItems = 64;
+
+const corsOrigin = /^https?:\/\/(\*\.)?[a-z0-9.-]+(:\d+)?$/i;
+const corsMethod = /^(GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH|\*)$/;
+
+function corsOf({ cors }: RoutePolicy): {
+  readonly filter?: object;
+  readonly without: readonly string[];
+} {
+  if (cors === undefined) return { without: [] };
+  const { allowOrigins, allowCredentials, maxAgeSeconds } = cors;
+  const isForAll = allowOrigins.includes("*");
+  const origins = allowOrigins.filter((one) => isForAll || corsOrigin.test(one));
+  const methods = cors.allowMethods.filter((one) => corsMethod.test(one));
+  const lists = { allowMethods: methods, allowHeaders: cors.allowHeaders };
+  if (tooMany({ ...cors, allowOrigins: origins })) {
+    return { without: [`no CORS: a list has more than ${maxCorsItems} items`] };
+  }
+  const filter = {
+    allowOrigins: isForAll ? ["*"] : origins,
+    ...Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, alone(list)])),
+    exposeHeaders: cors.exposeHeaders,
+    // Browsers refuse credentials where an answer allows any page by `*`, as ingress-nginx has it.
+    ...(allowCredentials && !isForAll && { allowCredentials }),
+    maxAge: Math.max(1, maxAgeSeconds),
+  };
+  return {
+    filter: { type: "CORS", cors: filter },
+    without: [
+      ...(isForAll || origins.length === allowOrigins.length
+        ? []
+        : ["no CORS for origins without http or https"]),
+      ...(methods.length === cors.allowMethods.length ? [] : ["no CORS for methods of its own"]),
+      ...(origins.some((one) => one.includes("//*"))
+        ? ["a wildcard in an origin of CORS stands for any number of labels"]
+        : []),
+    ],
+  };
+}
+
+/** An asterisk has to be alone. */
+function alone(list: readonly string[]): readonly string[] {
+  return list.includes("*") ? ["*"] : list;
+}
+
+function tooMany({ allowOrigins, allowHeaders, exposeHeaders }: Cors): boolean {
+  return [allowOrigins, allowHeaders, exposeHeaders].some((list) => list.length > maxCorsItems);
+}
+
+function sessionOf({ balance }: RoutePolicy): {
+  readonly session?: object;
+  readonly without: readonly string[];
+} {
+  if (balance === undefined) return { without: [] };
+  const { method, affinity } = balance;
+  const ofMethod = method === "round-robin" ? [] : [`no load balancing by ${method}`];
+  if (affinity === undefined) return { without: ofMethod };
+  const { cookie, mode, maxAgeSeconds = 0, ...others } = affinity;
+  const session = {
+    sessionName: cookie,
+    ...(maxAgeSeconds > 0 && {
+      absoluteTimeout: durationOf(maxAgeSeconds),
+      cookieConfig: { lifetimeType: "Permanent" },
+    }),
+  };
+  const lost = Object.keys(others).filter((name) => name !== "path" || others.path !== "/");
+  return {
+    session,
+    without: [
+      ...ofMethod,
+      ...(mode === "persistent" ? [] : ["sessions stay at their endpoint when others are added"]),
+      ...(lost.length === 0 ? [] : [`a session cookie without ${lost.map(plain).join(", ")}`]),
+    ],
+  };
+}
+
+function durationOf(seconds: number): string {
+  return `${Math.floor(seconds / 3_600)}h${Math.floor(seconds / 60) % 60}m${seconds % 60}s`;
+}
+
+function retryOf({ tries }: RoutePolicy): {
+  readonly retry?: object;
+  readonly without: readonly string[];
+} {
+  if (tries === undefined) return { without: [] };
+  if (tries < 2) return { without: ["no limit to one try"] };
+  return { retry: { attempts: tries - 1 }, without: [] };
+}
+
 function appRootRule({ path, type }: PathRule, { appRoot }: RoutePolicy): readonly WrittenRule[] {
   if (appRoot === undefined || path !== "/" || type === "Regex") return [];
   if (/[?#$]/.test(appRoot) || !appRoot.startsWith("/")) {
@@ -568,13 +665,10 @@ const words: Readonly<Partial<Record<keyof RoutePolicy, string>>> = {
   rateLimit: "rate limit",
   upstreamTlsName: "name for TLS to endpoints",
   verifyUpstream: "verification of endpoints",
-  balance: "load balancing or session affinity of its own",
-  cors: "CORS",
   forwardedPrefix: "X-Forwarded-Prefix",
   largeHeaders: "buffer for large headers",
   maxBodyBytes: "limit of the body size",
   streamBodies: "unbuffered request bodies",
-  tries: "number of tries",
 };
 
 function wordOf(field: keyof RoutePolicy): string {
