@@ -1,11 +1,19 @@
 // What the rules of HTTPRoutes ask for besides a service, by real nginx.
+import { connect } from "node:http2";
 import { createServer, type Server } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { PolicyWorld, rule } from "./policy-world.ts";
 import { withoutNginx } from "./proxy-world.ts";
 
+const http2Address = "127.0.0.4";
+
 describe.skipIf(withoutNginx !== false)("a rule", () => {
-  const world = PolicyWorld.forFile();
+  const world = PolicyWorld.forFile(async ({ port }) => ({
+    listen: [
+      { address: "127.0.0.1", port },
+      { address: http2Address, port, http2: true },
+    ],
+  }));
 
   const servers: Server[] = [];
 
@@ -148,6 +156,36 @@ describe.skipIf(withoutNginx !== false)("a rule", () => {
     );
     expect(posts.map((text) => text.slice(text.indexOf("\r\n\r\n") + 4).length)).toEqual([
       5, 5, 200_000, 200_000,
+    ]);
+  });
+
+  it("copies requests of HTTP/2, which need not say how long they are", async () => {
+    const copied = await copies("copied-http2");
+    await world().hosts({
+      "http2.example": [rule("/", "main", { mirrors: [to("copied-http2")] })],
+    });
+    const session = connect(`http://${http2Address}:${world().proxy.port}`);
+    const ask = (method: string, body: string) =>
+      new Promise<number>((resolve, reject) => {
+        const headers = { ":method": method, ":path": "/", ":authority": "http2.example" };
+        const request = session.request(headers, { endStream: body === "" });
+        request.on("response", (answer) => resolve(Number(answer[":status"])));
+        request.on("error", reject);
+        request.resume();
+        if (body !== "") request.end(body);
+      });
+    expect([await ask("GET", ""), await ask("POST", "text"), await ask("POST", "")]).toEqual([
+      200, 200, 200,
+    ]);
+    session.close();
+    const bodies = (await copied(3)).map((text) => [
+      text.split(" ")[0],
+      text.slice(text.indexOf("\r\n\r\n") + 4),
+    ]);
+    expect(bodies.sort()).toEqual([
+      ["GET", ""],
+      ["POST", ""],
+      ["POST", "text"],
     ]);
   });
 

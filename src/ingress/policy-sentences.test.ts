@@ -39,3 +39,37 @@ test("the policy of a route is shown in plain sentences", () => {
     "an answer must begin within 1.5 s",
   ]);
 });
+
+test("the filters of an HTTPRoute, its retries and its sessions are shown", () => {
+  const set = [{ name: "X-A", value: "1" }];
+  expect(
+    policySentences({
+      cors: {
+        dialect: "gateway",
+        allowOrigins: ["https://*.example"],
+        allowMethods: [],
+        allowHeaders: [],
+        exposeHeaders: [],
+        allowCredentials: false,
+        maxAgeSeconds: 5,
+      },
+      tries: 3,
+      retryOn: [500, 503],
+      ownHeaders: { requestHeaders: { set }, responseHeaders: { remove: ["X-B"] } },
+      balance: { method: "round-robin", affinity: { cookie: "shop", mode: "persistent" } },
+      canaries: [{ service: "d/b:80", weight: 1, weightTotal: 2, requestHeaders: { set } }],
+      mirrors: [{ service: "d/c:80" }, { service: "d/d:80", weight: 7, weightTotal: 100 }],
+    }),
+  ).toEqual([
+    "maximum tries: 3",
+    "another try after an answer with 500, 503",
+    "CORS: allowed origins https://*.example",
+    "for this service: request headers changed: X-A",
+    "for this service: response headers changed: X-B",
+    "load balancing: round-robin",
+    "session cookie: shop",
+    "canary d/b:80: 1 of 2 of the other requests; request headers changed: X-A",
+    "copies of every request are sent to d/c:80",
+    "copies of 7 of 100 requests are sent to d/d:80",
+  ]);
+});

@@ -14,7 +14,7 @@ local PATIENCE_MS = 500
 -- Of one owner. More than this fail at once only where a node has gone, of which the first ones tell
 -- enough.
 local MOST_OF_OWNER = 16
--- Of all owners: nginx runs 256 timers at once, and these are not the only ones.
+-- Of all owners: nginx runs 1024 timers at once, and copies of requests take up to 512 (mirror.lua).
 local MOST_AT_ONCE = 192
 
 -- By slot, the owner; by owner, how many.

@@ -20,6 +20,12 @@ it.each([
     [],
   ],
   [
+    { sessionName: "a", cookieConfig: { lifetimeType: "Permanent" }, absoluteTimeout: "500ms" },
+    // With 0 a browser would delete it.
+    { cookie, mode, maxAgeSeconds: 1 },
+    [],
+  ],
+  [
     { sessionName: "a", absoluteTimeout: "1h", idleTimeout: "1m" },
     { cookie, mode },
     [

@@ -40,7 +40,7 @@ export function sessionOfRule(
   if (isPermanent && lifetimeMs === undefined) {
     return without(`absoluteTimeout ${shown(absoluteTimeout ?? "")} is not a duration`);
   }
-  const age = Math.min(Math.floor((lifetimeMs ?? 0) / 1_000), maxAgeSeconds);
+  const age = Math.min(Math.max(1, Math.floor((lifetimeMs ?? 0) / 1_000)), maxAgeSeconds);
   const affinity = {
     cookie,
     mode: "persistent",
