@@ -189,6 +189,22 @@ describe.skipIf(withoutNginx !== false)("a rule", () => {
     ]);
   });
 
+  it("copies no copy that comes back to it", async () => {
+    const seen = await copies("round");
+    await world().service("itself", [`127.0.0.1:${world().proxy.port}`]);
+    const mirrors = [to("itself"), to("itself")];
+    await world().hosts({ "round.example": [rule("/", "round", { mirrors })] });
+    for (const target of ["/first", "/second"]) await world().ask("round.example", target);
+    const isCopy = (text: string) => /^x-lockstep-copy: 1\r$/im.test(text);
+    // The copies of the first request would have had theirs by now.
+    await vi.waitFor(async () => {
+      const seconds = (await seen(6)).filter((text) => text.startsWith("GET /second "));
+      expect(seconds.map(isCopy).sort()).toEqual([false, true, true]);
+    });
+    const firsts = (await seen(6)).filter((text) => text.startsWith("GET /first "));
+    expect(firsts.map(isCopy).sort()).toEqual([false, true, true]);
+  });
+
   it("copies the share of requests that it names", async () => {
     const copied = await copies("shared");
     const mirrors = [{ ...to("shared"), weight: 1, weightTotal: 4 }];

@@ -22,6 +22,8 @@ local MOST_BYTES = 32 * 1024 * 1024
 -- No client waits for the answer: less patience than for requests frees the place sooner.
 local CONNECT_MS, SEND_MS, READ_MS = 500, 5000, 10000
 local MOST_ANSWER_BYTES = 1024 * 1024
+-- The header of every copy.
+local MARK = "X-Lockstep-Copy"
 -- Between two lines of the error log.
 local REPORT_SECONDS = 10
 
@@ -107,6 +109,7 @@ local function head_of(policy, var, body)
     local add = request_text.add
     add(lines, "Host", policy.upstreamHost or var.lockstep_upstream_host)
     add(lines, "Connection", "close")
+    add(lines, MARK, "1")
     if body ~= nil then
         add(lines, "Content-Length", tostring(#body))
     end
@@ -159,10 +162,11 @@ local function chosen(mirrors)
 end
 
 -- In the access phase, once the request may pass and its headers and path are those for the endpoint.
--- A connection that becomes another protocol has no copy.
+-- A connection that becomes another protocol has no copy, nor has a copy: one for a service that leads
+-- here again would have copies for ever.
 function _M.copy(policy, var)
     local found = chosen(policy.mirrors)
-    if #found == 0 or var.lockstep_upgrade ~= "" then
+    if #found == 0 or var.lockstep_upgrade ~= "" or var.http_x_lockstep_copy ~= nil then
         return
     end
     local body, can_be_copied = body_of(var)

@@ -9,6 +9,7 @@ for _, name in ipairs({
     "host", "connection", "content-length", "transfer-encoding", "upgrade", "te", "trailer", "expect",
     "keep-alive", "proxy", "proxy-connection", "forwarded", "x-scheme", "x-real-ip", "x-request-id",
     "x-sent-from", "x-auth-request-redirect", "x-rewrite-url", "x-host", "x-lockstep-auth",
+    "x-lockstep-copy",
 }) do
     own_headers[name] = true
 end
