@@ -20,6 +20,7 @@ import { runWorkers } from "../kube/workqueue/workqueue-workers.ts";
 import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import { checkedCertificate } from "../sources/checked-certificate.ts";
 import { ClusterSource } from "../sources/cluster-source.ts";
+import { endpointId } from "../sources/endpoint-id.ts";
 import { ExternalNames } from "../sources/external-names.ts";
 import { GatewaySource } from "../sources/gateway-source.ts";
 import { IngressSource, type InputChange } from "../sources/ingress-source.ts";
@@ -188,7 +189,11 @@ export class IngressLoop {
       onRead: checkedCertificate,
     });
     this.passwords = new SecretSource({ ...secretSource, kind: passwordSecretKind });
-    this.probes = new Probes({ ...rest, onAnswer: (key) => this.#queue([key], "fresh") });
+    this.probes = new Probes({
+      ...rest,
+      onAnswer: (key) => this.#queue([key], "fresh"),
+      onAnswered: (target) => this.feedback?.answered(endpointId(target)),
+    });
     this.externalNames = new ExternalNames({
       ...rest,
       onAnswer: (key) => this.#queue([key], "fresh"),

@@ -23,6 +23,7 @@ import {
 } from "../outputs/nginx/snapshot-format.ts";
 import { StateSnapshot, snapshotPathOf } from "../outputs/nginx/state-snapshot.ts";
 import { EndpointCounters, type EndpointUse } from "../sources/endpoint-counters.ts";
+import type { EndpointId } from "../sources/endpoint-id.ts";
 import type { ProxyReport, ProxyReporter } from "../sources/proxy-feedback.ts";
 import type { LeftOutSource } from "./left-out.ts";
 
@@ -178,6 +179,10 @@ export class NginxOutput implements DecisionOutput, ProxyReporter, LeftOutSource
 
   async report(since: number | undefined, signal: AbortSignal): Promise<ProxyReport | undefined> {
     return this.#pusher.report(since, signal);
+  }
+
+  async answered(peers: readonly EndpointId[], signal: AbortSignal): Promise<void> {
+    await this.#pusher.answered(peers, signal);
   }
 
   /** The use of an endpoint by requests, as last read; by `endpointId`. */

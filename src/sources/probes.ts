@@ -39,6 +39,8 @@ export interface StandingDoubt {
 export interface ProbesOptions extends Pick<Environment, "clock" | "timers" | "network" | "log"> {
   /** Called for everyone who doubts an endpoint that answers otherwise than before. */
   readonly onAnswer: (doubter: string) => void;
+  /** Called after each probe that was answered. */
+  readonly onAnswered?: (target: ProbeTarget) => void;
 }
 
 /** Between two probes of one endpoint; the shortest period a kubelet knows is 1 s. */
@@ -231,7 +233,8 @@ export class Probes {
   }
 
   #note(doubted: Doubted, outcome: ProbeOutcome): void {
-    const { clock, log, onAnswer } = this.#options;
+    const { clock, log, onAnswer, onAnswered } = this.#options;
+    if (outcome === "answered") onAnswered?.(doubted.target);
     const before = { answer: doubted.answer, isOld: doubted.isOld };
     doubted.isOld = elapsedMs(doubted.since, clock.monotonicMs()) >= oldDoubtMs;
     doubted.misses = outcome === "answered" ? 0 : doubted.misses + 1;

@@ -3,6 +3,9 @@ import { type Simulation, simulate } from "../simulation/simulation.ts";
 import type { EndpointId } from "./endpoint-id.ts";
 import { ProxyFeedback, type ProxyReport, reportEveryMs } from "./proxy-feedback.ts";
 
+/** How long the proxy takes to answer. */
+const tellMs = 10;
+
 const report = (revision: number, ...keys: string[]): ProxyReport => ({
   revision,
   unreached: keys.map((key) => ({ key: key as EndpointId, ageMs: 0 })),
@@ -12,6 +15,7 @@ const report = (revision: number, ...keys: string[]): ProxyReport => ({
 function feedbackIn(simulation: Simulation, says: (ProxyReport | undefined)[]) {
   const asked: string[] = [];
   const changes: string[] = [];
+  const answered: string[] = [];
   const seconds = () => `${Math.round(simulation.now() / 100) / 10} s`;
   const feedback = new ProxyFeedback({
     ...simulation.host("proxy"),
@@ -23,11 +27,28 @@ function feedbackIn(simulation: Simulation, says: (ProxyReport | undefined)[]) {
           signal.addEventListener("abort", () => reject(signal.reason), { once: true });
         });
       },
+      answered: async (peers) => {
+        answered.push(peers.join(" "));
+        await simulation.sleep(tellMs);
+      },
     },
     onChange: (peers) => changes.push(`${[...peers].join(" ")} at ${seconds()}`),
   });
-  return { feedback, asked, changes };
+  return { feedback, asked, changes, answered };
 }
+
+test("unreached peers that answered a probe are reported to the proxy, together where they can be", () =>
+  simulate({ seed: 1 }, async (simulation) => {
+    const { feedback, answered } = feedbackIn(simulation, [report(1, "a", "b", "c")]);
+    feedback.start();
+    await simulation.sleep(reportEveryMs);
+    for (const peer of ["a", "b", "c", "reached", "b"]) feedback.answered(peer as EndpointId);
+    await simulation.sleep(10 * tellMs);
+    expect(answered).toEqual(["a", "b c"]);
+    await feedback.stop();
+    feedback.answered("a" as EndpointId);
+    expect(answered).toEqual(["a", "b c"]);
+  }));
 
 test("additions and removals are reported, at most once a second", () =>
   simulate({ seed: 1 }, async (simulation) => {

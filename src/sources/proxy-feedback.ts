@@ -1,6 +1,6 @@
 // Endpoints that the proxy could not reach a moment ago, as found by real requests. A proxy forgets
 // them soon, so this is a reason to look closer and never a verdict. There is no polling: the proxy
-// answers when it has news.
+// answers when it has news. Peers that answer a probe are reported to it, and it uses them again.
 import type { Environment } from "../environment/environment.ts";
 import type { EndpointId } from "./endpoint-id.ts";
 
@@ -22,6 +22,8 @@ export interface ProxyReporter {
    * Undefined when there is no proxy that can be asked.
    */
   report(since: number | undefined, signal: AbortSignal): Promise<ProxyReport | undefined>;
+  /** Ends the marks of unreached peers that answered a probe. */
+  answered(peers: readonly EndpointId[], signal: AbortSignal): Promise<void>;
 }
 
 export interface ProxyFeedbackOptions extends Pick<Environment, "timers" | "log"> {
@@ -37,7 +39,10 @@ export class ProxyFeedback {
   readonly #options: ProxyFeedbackOptions;
   readonly #stopping = new AbortController();
   #unreached: ReadonlySet<EndpointId> = new Set();
+  /** Peers that answered, and that the proxy does not know of yet. */
+  #answered = new Set<EndpointId>();
   #running: Promise<void> | undefined;
+  #telling: Promise<void> | undefined;
 
   constructor(options: ProxyFeedbackOptions) {
     this.#options = options;
@@ -51,10 +56,33 @@ export class ProxyFeedback {
     this.#running ??= this.#run(this.#stopping.signal);
   }
 
+  /** The peer answered a probe. Without this, the proxy would avoid an unreached one for a while. */
+  answered(peer: EndpointId): void {
+    if (this.#stopping.signal.aborted || !this.#unreached.has(peer)) return;
+    this.#answered.add(peer);
+    this.#telling ??= this.#tell(this.#stopping.signal).finally(() => {
+      this.#telling = undefined;
+    });
+  }
+
   /** Idempotent. */
   async stop(): Promise<void> {
     this.#stopping.abort(new Error("the proxy is asked no more"));
-    await this.#running;
+    await Promise.all([this.#running, this.#telling]);
+  }
+
+  /** One message at a time: those of a whole node go together. */
+  async #tell(signal: AbortSignal): Promise<void> {
+    const { reporter } = this.#options;
+    try {
+      while (this.#answered.size > 0) {
+        const peers = [...this.#answered];
+        this.#answered.clear();
+        await reporter.answered(peers, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
   }
 
   async #run(signal: AbortSignal): Promise<void> {

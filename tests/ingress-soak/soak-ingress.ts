@@ -19,6 +19,8 @@ export interface SoakIngressOptions {
   readonly onTruth: (change: TruthChange) => void;
   /** The proxy's network to the pods, for a count of its tries. */
   readonly watched: (network: Network) => Network;
+  /** Lockstep's own network, for its probes. */
+  readonly probing: (network: Network) => Network;
 }
 
 /** The machine of both. */
@@ -65,7 +67,7 @@ export class SoakIngress {
   }
 
   async #decide(environment: Environment): Promise<number> {
-    const { clusters, onTruth } = this.#options;
+    const { clusters, onTruth, probing } = this.#options;
     const pusher = new NginxPusher({ ...environment, socketPath });
     const known = clusters().map(({ name, machine }) => ({
       name,
@@ -80,6 +82,7 @@ export class SoakIngress {
     if (access === undefined) throw new Error("there is no cluster");
     const loop = new IngressLoop({
       ...environment,
+      network: probing(environment.network),
       clusters: known,
       access,
       className: "lockstep",

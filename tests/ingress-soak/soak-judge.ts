@@ -67,6 +67,10 @@ export class SoakJudge {
     this.#suspects.connected(service, address);
   }
 
+  probed(address: string): void {
+    this.#suspects.probed(address);
+  }
+
   unreached(service: string, address: string, triedMs: number): void {
     this.counts.unreached += 1;
     this.#suspects.unreached(service, address, triedMs);
@@ -179,7 +183,7 @@ export class SoakJudge {
         return record !== undefined && lives(this.#facts, podUid) ? [record.address] : [];
       })
       .filter((other) => other !== address && !tries.includes(other))
-      .filter((other) => this.#suspects.failedAgoMs(service, other) === undefined);
+      .filter((other) => this.#suspects.longestAgoMs(service, other) === undefined);
   }
 
   /**

@@ -65,6 +65,21 @@ export class SoakTraffic {
     };
   }
 
+  /** Lockstep's own network. */
+  probing(network: Network): Network {
+    const { judge } = this.#options;
+    return {
+      listen: (options, handler) => network.listen(options, handler),
+      request: async (request) => {
+        const response = await network.request(request);
+        if (request.headers?.["user-agent"] === "lockstep-probe") {
+          judge.probed(new URL(request.url).hostname);
+        }
+        return response;
+      },
+    };
+  }
+
   /** The status of the answer, or why there was none. */
   async #status(service: string, target: string): Promise<string> {
     const { network, timers } = this.#options.simulation.host("client");

@@ -109,6 +109,7 @@ export class SoakWorld {
       clusters: () => this.#clusters,
       onTruth: (change) => this.#decided(change),
       watched: (network) => this.#traffic.watched(network),
+      probing: (network) => this.#traffic.probing(network),
     });
     this.#traffic = new SoakTraffic({
       simulation,

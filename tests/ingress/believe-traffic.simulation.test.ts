@@ -19,6 +19,10 @@ const aMomentMs = 50;
 /** Long after the proxy has forgotten. */
 const longMs = 60_000;
 
+/** Until probes have found it silent, and shorter than the proxy avoids an endpoint by itself. */
+const silentForMs = 4_000;
+const backWithinMs = 1_000;
+
 const published: WorldOptions["before"] = async ({ east }) => {
   await east.service("web");
   for (const [index, address] of addresses.entries()) {
@@ -88,6 +92,42 @@ test("a machine that was cut off for a moment stays, and is watched only while r
       simulation.network.rejoin("n1");
       await simulation.sleep(longMs);
       expect([applied.length - before, loop.probes.size]).toEqual([0, 0]);
+    },
+    { before: published },
+  ));
+
+forEachSeed(
+  "a machine that was silent for some seconds gets requests again within a second",
+  { seeds: 5 },
+  (seed) =>
+    inIngressWorld(
+      async (world) => {
+        const { simulation, active } = world;
+        await startPrograms(world);
+        simulation.network.isolate("n1");
+        expect(await askAll(world)).toEqual(["10.0.0.2", "10.0.0.2"]);
+        await simulation.sleep(silentForMs);
+        expect(active(web)).toEqual(["east 10.0.0.2:8080"]);
+        simulation.network.rejoin("n1");
+        await simulation.sleep(backWithinMs);
+        // The proxy would have avoided it for much longer by itself.
+        expect(new Set(await askAll(world))).toEqual(new Set(addresses));
+        expect(active(web)).toEqual(both);
+      },
+      { seed, before: published },
+    ),
+);
+
+test("a machine that was cut off for less than a report takes gets requests again within seconds", () =>
+  inIngressWorld(
+    async (world) => {
+      const { simulation } = world;
+      await startPrograms(world);
+      simulation.network.isolate("n1");
+      expect(await askAll(world)).toEqual(["10.0.0.2", "10.0.0.2"]);
+      simulation.network.rejoin("n1");
+      await simulation.sleep(reportEveryMs + probeEveryMs + aMomentMs);
+      expect(new Set(await askAll(world))).toEqual(new Set(addresses));
     },
     { before: published },
   ));

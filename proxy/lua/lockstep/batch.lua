@@ -3,6 +3,7 @@ local cjson = require("cjson")
 local checks = require("lockstep.checks")
 local host_entry = require("lockstep.host_entry")
 local policy_entry = require("lockstep.policy_entry")
+local rows = require("lockstep.rows")
 local service_entry = require("lockstep.service_entry")
 
 local check = checks.check
@@ -99,13 +100,34 @@ local function parse(text)
     }
 end
 
--- The batch, or nothing and what is wrong with it.
-function _M.parse(text)
-    local fine, result = pcall(parse, text)
+local function parse_slots(text)
+    local body = json.decode(text)
+    check(type(body) == "table", "the body must be a list of slots")
+    local slots = {}
+    for _, number in pairs(body) do
+        check(checks.is_whole(number, 0, service_entry.MOST_SLOT), "a slot is out of range")
+        slots[#slots + 1] = number
+    end
+    check(#slots == #body and #slots <= rows.SLOTS, "slots are too many or no list")
+    return slots
+end
+
+local function parsed(parse_body, text)
+    local fine, result = pcall(parse_body, text)
     if fine then
         return result
     end
     return nil, type(result) == "table" and result.problem or "the body is not JSON"
+end
+
+-- The batch, or nothing and what is wrong with it.
+function _M.parse(text)
+    return parsed(parse, text)
+end
+
+-- The same of the numbers of slots.
+function _M.parse_slots(text)
+    return parsed(parse_slots, text)
 end
 
 return _M

@@ -9,6 +9,7 @@
 --   PUT  /loads/N            a part of it
 --   POST /loads/N/commit     make it visible as a whole
 --   PUT  /changes            single hosts and services; null removes
+--   PUT  /answered           slots whose endpoints answered a probe: they are suspect no more
 local batch = require("lockstep.batch")
 local cjson = require("cjson")
 local counters = require("lockstep.counters")
@@ -119,11 +120,11 @@ local function pusher_of(headers)
     return epoch and { boot = boot, owner = owner, epoch = epoch } or nil
 end
 
--- Calls `use` with the pusher and the checked body.
-local function with_batch(use)
+-- Calls `use` with the pusher and the body as `parse` checks it.
+local function with_body(parse, use)
     local pusher = pusher_of(ngx.req.get_headers())
     ngx.req.read_body()
-    local values, problem = batch.parse(ngx.req.get_body_data() or "")
+    local values, problem = parse(ngx.req.get_body_data() or "")
     if pusher == nil or values == nil then
         local message = problem or "the pusher's headers are missing"
         return answer(400, { code = "MALFORMED", message = message })
@@ -153,7 +154,10 @@ local fixed = {
         return without_body(writer.begin)
     end,
     ["PUT /changes"] = function()
-        return with_batch(writer.change)
+        return with_body(batch.parse, writer.change)
+    end,
+    ["PUT /answered"] = function()
+        return with_body(batch.parse_slots, writer.end_marks)
     end,
 }
 
@@ -164,7 +168,7 @@ function _M.handle()
     end
     local generation = tonumber(what:match("^PUT /loads/(%d+)$"))
     if generation ~= nil then
-        return with_batch(function(pusher, values)
+        return with_body(batch.parse, function(pusher, values)
             return writer.load_part(pusher, generation, values)
         end)
     end

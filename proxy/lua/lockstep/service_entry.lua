@@ -8,7 +8,7 @@ local check, is_whole = checks.check, checks.is_whole
 local _M = {}
 
 -- A slot is counted up by rows.SLOTS for each endpoint it is given to.
-local MOST_SLOT = 2 ^ 52
+_M.MOST_SLOT = 2 ^ 52
 -- So that no sum of weights loses its small ones.
 local MOST_WEIGHT = 1000000
 
@@ -76,7 +76,7 @@ function _M.parse(value)
     }
     for index = 1, count do
         check(is_whole(value.ports[index], 1, 65535), "a port must be from 1 to 65535")
-        check(is_whole(value.slots[index], 0, MOST_SLOT), "a slot is out of range")
+        check(is_whole(value.slots[index], 0, _M.MOST_SLOT), "a slot is out of range")
         check(type(value.names[index]) == "string", "the name of an endpoint must be a string")
         service.addresses[index] = peer_address(value.addresses[index])
         service.ports[index] = value.ports[index]

@@ -1,6 +1,6 @@
 -- Endpoints that just refused a connection or let it time out. A mark is seen by every worker at
--- once and ends by itself; then one request tries the endpoint, and the others follow once it was
--- answered. Its twin is src/outputs/nginx/twin-suspects.ts.
+-- once and ends by itself, or when Lockstep reports that a probe was answered; then one request tries the
+-- endpoint, and the others follow once it was answered. Its twin is src/outputs/nginx/twin-suspects.ts.
 --
 -- Invariant: while an endpoint has a mark, `rows.marked` is not 0. Nearly always it is 0, and then no
 -- request looks at the endpoints' rows, which with many of them are not in the processor's cache.
@@ -71,6 +71,14 @@ end
 function _M.clear(slot)
     if _M.is_marked(slot) then
         rows.endpoints[slot].suspected_ms = 0
+        meta:incr("suspect_changes", 1)
+    end
+end
+
+-- The endpoint answered a probe: its mark ends now, and the next request tries it.
+function _M.end_mark(slot)
+    if age_of(slot) ~= nil then
+        rows.endpoints[slot].suspected_ms = ngx.now() * 1000 - _M.TTL_MS
         meta:incr("suspect_changes", 1)
     end
 end

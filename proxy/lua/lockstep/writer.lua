@@ -4,6 +4,7 @@
 local cjson = require("cjson")
 local rows = require("lockstep.rows")
 local state = require("lockstep.state")
+local suspects = require("lockstep.suspects")
 local version = require("lockstep.version")
 
 local dict = ngx.shared.lockstep_state
@@ -276,6 +277,22 @@ end
 function _M.restored()
     meta:safe_set("generation", SAVED_GENERATION)
     announce(state.ALL)
+end
+
+-- Endpoints that answered a probe, by the numbers of their slots.
+function _M.end_marks(pusher, numbers)
+    local refused = pusher_refusal(pusher)
+    if refused ~= nil then
+        return refused
+    end
+    for _, number in ipairs(numbers) do
+        local slot = number % rows.SLOTS
+        -- The slot may have passed to another endpoint meanwhile.
+        if rows.number_of(slot) == number then
+            suspects.end_mark(slot)
+        end
+    end
+    return {}
 end
 
 -- Changes of single hosts and services within the generation that is seen.

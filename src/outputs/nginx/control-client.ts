@@ -148,6 +148,11 @@ export class ControlClient {
     await this.#ask("PUT", "/changes", { pusher, body }, signal);
   }
 
+  /** These endpoints answered a probe: from now on they are suspect no more. */
+  async answered(pusher: Pusher, slots: readonly number[], signal?: AbortSignal): Promise<void> {
+    await this.#ask("PUT", "/answered", { pusher, body: JSON.stringify(slots) }, signal);
+  }
+
   /** Resolves as soon as the worker that answered has ended, or soon when none can be asked. */
   async hold(signal: AbortSignal): Promise<void> {
     const { network, socketPath, timers } = this.#options;

@@ -204,6 +204,29 @@ export function controlContract(run: RunInControlWorld): void {
       expect(counters.find(({ slot }) => slot === another)).toMatchObject({ requests: 1 });
     }));
 
+  it("has no suspect any more that answered a probe, unless it fails again", () =>
+    run(async ({ control, status, closed }) => {
+      const pusher = await loaded(control, 1, "a", serviceAt(closed, 7));
+      const suspectSlots = async () => {
+        const { suspects } = await control.suspects(undefined);
+        return suspects.map(({ slot }) => slot);
+      };
+      const isSuspect = () => until(suspectSlots, (slots) => slots.includes(7));
+      await status("a");
+      await isSuspect();
+      // Of the endpoint that will have the slot after this one.
+      await control.answered(pusher, [7 + slotCount]);
+      expect(await suspectSlots()).toEqual([7]);
+      await control.answered(pusher, [7]);
+      expect(await suspectSlots()).toEqual([]);
+      await status("a");
+      await isSuspect();
+      const other = { ...pusher, owner: "another" };
+      expect(await codeOf(control.answered(other, [7]))).toBe("EPOCH");
+      expect(await codeOf(control.answered(pusher, [-1]))).toBe("MALFORMED");
+      expect(await suspectSlots()).toEqual([7]);
+    }));
+
   it("refuses what is malformed, and takes nothing of that part", () =>
     run(async ({ control, status }) => {
       const pusher = await loaded(control, 1, "a");

@@ -136,6 +136,17 @@ export class NginxPusher implements DecisionOutput, ProxyReporter, CounterReport
     }
   }
 
+  async answered(peers: readonly EndpointId[], signal: AbortSignal): Promise<void> {
+    if (this.#pusher === undefined) return;
+    const slots = peers.flatMap((key) => this.state.slots.slotOf(key) ?? []);
+    try {
+      await this.#client.answered(this.#pusher, slots, signal);
+    } catch (error) {
+      // Then the proxy avoids them until their marks end by themselves.
+      if (!(error instanceof ControlError)) throw error;
+    }
+  }
+
   /** The same of the counters. */
   async counters(
     since: number | undefined,

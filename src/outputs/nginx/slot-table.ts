@@ -84,6 +84,11 @@ export class SlotTable {
     return this.#holders.get(slot);
   }
 
+  /** Undefined when it has none of its own. */
+  slotOf(endpoint: string): number | undefined {
+    return this.#held.get(endpoint)?.slot;
+  }
+
   has(endpoint: string): boolean {
     return this.#held.has(endpoint);
   }

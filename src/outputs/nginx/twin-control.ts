@@ -172,6 +172,7 @@ export class TwinControl {
     if (part !== undefined) return this.#loadPart(Number(part), text);
     if (commit !== undefined) return this.#commit(Number(commit));
     if (what === "PUT /changes") return this.#change(text);
+    if (what === "PUT /answered") return this.#endMarks(text);
     return refusal(404, "UNKNOWN", "no such request");
   }
 
@@ -222,6 +223,13 @@ export class TwinControl {
     this.#loading = new Generation(this.#lastGeneration);
     this.#makeRoom();
     return { status: 200, body: { generation: this.#lastGeneration } };
+  }
+
+  #endMarks(text: string): Answer {
+    const slots = parseSlots(text);
+    if (typeof slots === "string") return refusal(400, "MALFORMED", slots);
+    for (const slot of slots) this.#suspects.endMark(slot);
+    return { status: 200, body: {} };
   }
 
   #loadPart(generation: number, text: string): Answer {
@@ -278,14 +286,24 @@ interface BatchEntry {
   readonly value: unknown;
 }
 
+function parseSlots(text: string): readonly number[] | string {
+  const body = parseBody(text);
+  const isSlot = (one: unknown): one is number => Number.isInteger(one) && Number(one) >= 0;
+  return Array.isArray(body) && body.every(isSlot) ? body : "the body must be a list of slots";
+}
+
+/** Undefined when it is not JSON. */
+function parseBody(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** All of it, or what is wrong with it. */
 function parseBatch(text: string): readonly BatchEntry[] | string {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch {
-    return "the body is not JSON";
-  }
+  const body = parseBody(text);
   if (!isRecord(body)) return "the body must be an object";
   const batch = fields.flatMap((field) =>
     entriesOf(body[field]).map(([name, value]): BatchEntry => ({ field, name, value })),

@@ -66,6 +66,14 @@ export class TwinSuspects {
     if (this.#marks.delete(slot)) this.#changed();
   }
 
+  /** The endpoint answered a probe: the next request tries it. */
+  endMark(slot: number): void {
+    const mark = this.#marks.get(slot);
+    if (mark === undefined || !this.isSuspect(slot)) return;
+    this.#marks.set(slot, { ...mark, at: monotonicAfter(this.#clock.monotonicMs(), -suspectMs) });
+    this.#changed();
+  }
+
   /** Slots mean other endpoints to another pusher. */
   clearAll(): void {
     this.#marks.clear();
