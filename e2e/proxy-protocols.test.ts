@@ -1,6 +1,7 @@
 // The protocols of real nginx on either side: HTTP/2, websocket, gRPC, HTTPS to the endpoints, the
 // PROXY protocol, and its trust in forwarded headers.
 import { webcrypto } from "node:crypto";
+import { createServer as createHttp } from "node:http";
 import { createServer as createHttp2, createSecureServer as createSecureHttp2 } from "node:http2";
 import { createServer as createHttps } from "node:https";
 import type { AddressInfo, Server } from "node:net";
@@ -195,6 +196,33 @@ describe.skipIf(withoutNginx !== false)("a proxy", () => {
         "GET / HTTP/1.1\r\nHost: seen.example\r\nConnection: close\r\n\r\n",
       ]);
       expect(headerOf({ status: 200, headers: {}, body }, "X-Forwarded-For")).toBe("::1");
+    });
+  });
+
+  describe("with requests that are never repeated", () => {
+    it.each([
+      ["IPv4", ["127.0.77.105"]],
+      ["IPv6", ["::1"]],
+      ["both", ["127.0.77.106", "::1"]],
+    ])("sends them to endpoints of %s, as others", async (family, addresses) => {
+      const peers: string[] = [];
+      for (const address of addresses) {
+        const server = createHttp((request, response) => {
+          response.end(`${request.method} ${address}`);
+        });
+        peers.push(await listening(server, address));
+      }
+      await world().service(family, peers);
+      await world().hosts({ "family.example": [rule("/", family)] });
+      for (const method of ["POST", "PATCH", "PUT", "GET"]) {
+        const bodies = new Set<string>();
+        for (let count = 0; count < 2 * addresses.length; count += 1) {
+          const { status, body } = await world().ask("family.example", "/", { method });
+          expect(status).toBe(200);
+          bodies.add(body);
+        }
+        expect(bodies).toEqual(new Set(addresses.map((address) => `${method} ${address}`)));
+      }
     });
   });
 

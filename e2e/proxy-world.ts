@@ -14,7 +14,8 @@ import {
   NginxSupervisor,
   type NginxSupervisorOptions,
 } from "../src/outputs/nginx/nginx-supervisor.ts";
-import { decisionOf, type ShortDecision } from "../tests/nginx/short-decision.ts";
+import { endpointId } from "../src/sources/endpoint-id.ts";
+import { decisionOf, endpointOf, type ShortDecision } from "../tests/nginx/short-decision.ts";
 
 const nginx = "/usr/sbin/nginx";
 
@@ -195,6 +196,12 @@ export class DrivenPusher {
     const version = this.#version;
     const keys = Object.keys(decision.services);
     await this.#world.until(() => keys.every((key) => (this.#routed.get(key) ?? 0) >= version));
+  }
+
+  /** These endpoints, `address:port`, answered a probe. */
+  async answered(peers: readonly string[]): Promise<void> {
+    const keys = peers.map((peer) => endpointId(endpointOf(peer)));
+    await this.#pusher.answered(keys, new AbortController().signal);
   }
 
   stop(): Promise<void> {

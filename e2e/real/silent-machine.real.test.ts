@@ -22,6 +22,9 @@ const betweenGetsMs = 20;
 const largeBytes = 64 * 1024 * 1024;
 /** Several retransmissions, and many looks of the worker. */
 const silentMs = 2_500;
+/** After this the kernel waits for seconds before it sends data again. */
+const longSilenceMs = 4_000;
+const fewRequests = 8;
 
 describe.skipIf(withoutNginx !== false)("an endpoint whose machine falls silent", () => {
   let machine: FarMachine;
@@ -77,6 +80,34 @@ describe.skipIf(withoutNginx !== false)("an endpoint whose machine falls silent"
       const answers = await Promise.all(posts);
       const bodies = answers.map(({ status, body }) => `${status} ${body.split(" ")[1]}`);
       expect(bodies.sort()).toEqual(Array.from({ length: 8 }, (_, number) => `200 ${number}`));
+    }));
+
+  it("costs no GET while a POST to the same endpoint waits", () =>
+    withProxy([silent, other], async ({ proxy }) => {
+      await opened(proxy, [silent, other]);
+      machine.silence(silent);
+      const posts = postAll(proxy);
+      try {
+        expect(await askAll(proxy)).toEqual({ [`200 ${other}`]: manyRequests });
+      } finally {
+        machine.restore(silent);
+      }
+      expect(await posts).toEqual(Array(fewRequests).fill(200));
+    }));
+
+  it("is not avoided any longer because of a POST that has not noticed its return", () =>
+    withProxy([silent, other], async ({ proxy, pusher }) => {
+      await opened(proxy, [silent, other]);
+      machine.silence(silent);
+      const posts = postAll(proxy);
+      await proxy.environment.timers.sleep(longSilenceMs);
+      machine.restore(silent);
+      // As soon as a probe is answered; the data of the POSTs is sent again some seconds later.
+      await pusher.answered([`${silent}:${farPort}`]);
+      await proxy.until(async () => (await askAll(proxy))[`200 ${silent}`] !== undefined);
+      const { changes } = await proxy.control().suspects(undefined);
+      expect(await posts).toEqual(Array(fewRequests).fill(200));
+      expect((await proxy.control().suspects(undefined)).changes).toBe(changes);
     }));
 
   it("keeps a GET waiting where no other endpoint could answer it", () =>
@@ -255,6 +286,12 @@ async function opened(proxy: ProxyWorld, addresses: readonly string[]): Promise<
   const each = (counts: Record<string, number>) =>
     addresses.every((address) => (counts[`200 ${address}`] ?? 0) >= 16);
   await proxy.until(async () => each(await askAll(proxy)));
+}
+
+/** The status of each. */
+function postAll(proxy: ProxyWorld): Promise<readonly number[]> {
+  const post = async () => (await proxy.ask(host, "/", { method: "POST", body: "" })).status;
+  return Promise.all(Array.from({ length: fewRequests }, post));
 }
 
 function askAll(proxy: ProxyWorld): Promise<Record<string, number>> {

@@ -37,7 +37,7 @@ export function servicesChanged(versions: Readonly<Record<string, number>>): Dec
   return { routes: false, services: new Map(Object.entries(versions)) };
 }
 
-function endpointOf(text: string): DecidedEndpoint {
+export function endpointOf(text: string): DecidedEndpoint {
   const [peer = "", state = "active"] = text.split(" ");
   const colon = peer.lastIndexOf(":");
   return {

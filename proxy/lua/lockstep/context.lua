@@ -22,6 +22,8 @@ local function new()
         tried = false, -- keys of endpoints (see peer_list.lua)
         is_measured = false,
         is_under_way = false,
+        is_unrepeatable = false, -- by nginx, once it was sent
+        is_apart = false, -- and its connections are apart (see upstream.lua)
         is_late = false, -- no time was left for another try
         waits_for = false, -- the endpoint of a request that cannot be repeated
         session = false,

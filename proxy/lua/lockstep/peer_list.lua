@@ -19,11 +19,16 @@ typedef struct {
     uint32_t in_turn;     // so many, from the first, simply take turns while none is suspect
     bool is_stale;        // the service has changed or is gone
     bool is_measured;     // the number of running requests is used
+    bool is_ipv6;         // the addresses; of the first one where they are mixed
+    bool is_mixed;        // of IPv4 and IPv6
     lockstep_peer at[?];
 } lockstep_peers;
 ]])
 
 local _M = {}
+
+-- An IPv6 address begins with it.
+local BRACKET = string.byte("[")
 
 local function in_turn(tiers, weights)
     if weights ~= nil then
@@ -56,6 +61,9 @@ local function peers_of(decoded, cursor)
         name_end = name_end + #decoded.names[index]
         local address, port = decoded.addresses[index], decoded.ports[index]
         fill(peers.at[index - 1], address, port, decoded.slots[index], name_end)
+        local is_ipv6 = string.byte(address) == BRACKET
+        peers.is_ipv6 = index == 1 and is_ipv6 or peers.is_ipv6
+        peers.is_mixed = peers.is_mixed or is_ipv6 ~= peers.is_ipv6
     end
     return peers
 end

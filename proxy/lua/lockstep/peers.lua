@@ -25,6 +25,9 @@ local DEFAULT_CONNECT_MS = 500
 local DEFAULT_SEND_MS = 60000
 local DEFAULT_READ_MS = 60000
 
+-- As nginx sees it, once such a request was sent.
+local unrepeatable_methods = { POST = true, PATCH = true, LOCK = true }
+
 local tls_protocols = { https = true, grpcs = true }
 
 local function use(context, index)
@@ -38,6 +41,8 @@ end
 function _M.choose(service, list, policy)
     local context = contexts.take(service, list, policy, state.generation)
     use(context, pick.endpoint(context, nil))
+    context.is_unrepeatable = unrepeatable_methods[ngx.req.get_method()] == true
+    context.is_apart = context.is_unrepeatable and not list.is_mixed
     return context
 end
 
@@ -153,9 +158,6 @@ local function use_another(context)
     end
 end
 
--- As nginx sees it, once such a request was sent.
-local unrepeatable_methods = { POST = true, PATCH = true, LOCK = true }
-
 -- Running requests are counted where they are used.
 local function begin(context, has_more_tries)
     counters.count_request(context.slot)
@@ -163,9 +165,10 @@ local function begin(context, has_more_tries)
         counters.begin(context.slot)
         context.is_under_way = true
     end
-    if not has_more_tries or unrepeatable_methods[ngx.req.get_method()] then
-        context.waits_for = peer_list.key(context.peers, context.index)
-        silent_connections.begin(context.waits_for, context.slot, context.service.owner)
+    if context.is_unrepeatable or not has_more_tries then
+        local endpoint, owner = peer_list.key(context.peers, context.index), context.service.owner
+        context.waits_for = endpoint
+        silent_connections.begin(endpoint, context.slot, owner, context.is_apart)
     end
 end
 
@@ -175,7 +178,7 @@ local function finish(context)
         context.is_under_way = false
     end
     if context.waits_for then
-        silent_connections.finish(context.waits_for)
+        silent_connections.finish(context.waits_for, context.is_apart)
         context.waits_for = false
     end
 end

@@ -6,8 +6,9 @@
 -- sends unacknowledged data again after some 200 ms as a probe, and then after 200 ms more (later on
 -- long ways) because its retransmission timer has run out; that is counted.
 --
--- Requests that cannot be repeated register here: connections to their endpoint stay open, because the
--- machine may be back soon.
+-- Requests that cannot be repeated register here. Their connections stay open, because the machine may
+-- be back soon. Those of POSTs are known by an option of their sockets (see upstream.lua); of the others
+-- only the endpoint is known, so all connections to it stay open.
 local ffi = require("ffi")
 local monotonic = require("lockstep.monotonic")
 local rows = require("lockstep.rows")
@@ -24,6 +25,8 @@ const char *inet_ntop(int family, const void *address, char *text, unsigned int 
 local _M = {}
 
 local SOL_SOCKET, SO_ACCEPTCONN = 1, 30
+-- The kernel has this of a socket that nginx has bound to an address without a port.
+local IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT = 0, 24
 local IPPROTO_TCP, TCP_INFO, TCP_ESTABLISHED = 6, 11, 1
 local AF_INET, AF_INET6 = 2, 10
 local SHUT_BOTH = 2
@@ -53,8 +56,13 @@ local text = ffi.new("char[64]")
 
 -- Ports where clients connect; their connections have these as their own port.
 local client_ports = {}
--- By endpoint, "address:port": { count, slot, number, owner } of requests that cannot be repeated.
+-- By endpoint, "address:port": { apart, mixed, slot, number, owner } of requests that cannot be
+-- repeated: how many have connections apart from all others, and how many have not.
 local unrepeatable = {}
+-- Whether a connection that is apart was ever known by its socket: not every nginx sets the option.
+local knows_apart = false
+-- By file descriptor, the retransmissions when they were last looked at; nothing while there are none.
+local known_retransmissions = {}
 -- By endpoint, when its connections were ended.
 local cut = {}
 local next_fd = 0
@@ -96,25 +104,49 @@ local function is_client(fd)
     return client_ports[port_of(ffi.C.getsockname, fd)] ~= nil
 end
 
--- The connections may belong to requests that cannot be repeated: others must avoid the endpoint.
+local function is_apart(fd)
+    length[0] = 4
+    local known = ffi.C.getsockopt(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, flag, length) == 0
+    local is_bound = known and flag[0] ~= 0
+    knows_apart = knows_apart or is_bound
+    return is_bound
+end
+
+-- Whether the connection may belong to a request that cannot be repeated.
+local function may_wait(fd, waiting)
+    return is_apart(fd) or waiting.mixed > 0 or (waiting.apart > 0 and not knows_apart)
+end
+
+-- The request waits until the machine is back; others must avoid the endpoint.
 local function mark(waiting)
     if rows.number_of(waiting.slot) == waiting.number and not suspects.is_suspect(waiting.slot) then
         suspects.mark(waiting.slot, waiting.owner)
     end
 end
 
-local function end_silent(fd)
+-- `is_news` when the kernel has just sent data again.
+local function end_silent(fd, is_news)
     local endpoint = endpoint_of(fd)
     if endpoint == nil then
         return
     end
     local waiting = unrepeatable[endpoint]
-    if waiting ~= nil then
-        mark(waiting)
+    if waiting ~= nil and may_wait(fd, waiting) then
+        -- Between two retransmissions, which are seconds later, the machine may have come back.
+        if is_news then
+            mark(waiting)
+        end
         return
     end
     cut[endpoint] = monotonic.now()
     ffi.C.shutdown(fd, SHUT_BOTH)
+end
+
+-- Whether the kernel has sent data of the silent connection again since the last look.
+local function is_news(fd, retransmissions)
+    local before = known_retransmissions[fd]
+    known_retransmissions[fd] = retransmissions
+    return retransmissions ~= before
 end
 
 -- Looks at the next file descriptors; begins again after the last one.
@@ -134,9 +166,12 @@ local function look()
             if (is_longest or is_silent) and not is_client(next_fd) then
                 longest_so_far_us = math.max(longest_so_far_us, round_trip_us)
                 if is_silent then
-                    end_silent(next_fd)
+                    end_silent(next_fd, is_news(next_fd, retransmissions))
                 end
             end
+        end
+        if not retransmissions or retransmissions == 0 then
+            known_retransmissions[next_fd] = nil
         end
         next_fd = next_fd + 1
         if gap == WIDEST_GAP then
@@ -174,21 +209,24 @@ function _M.init_worker()
     end
 end
 
--- For a request that nginx would not repeat. Pass the endpoint to `finish` later.
-function _M.begin(endpoint, slot, owner)
+-- For a request that nginx would not repeat. Pass the endpoint to `finish` later, and again whether
+-- its connection is apart from those of requests that are repeated.
+function _M.begin(endpoint, slot, owner, has_own)
     local waiting = unrepeatable[endpoint]
     if waiting == nil then
-        waiting = { count = 0 }
+        waiting = { apart = 0, mixed = 0 }
         unrepeatable[endpoint] = waiting
     end
-    waiting.count = waiting.count + 1
+    local kind = has_own and "apart" or "mixed"
+    waiting[kind] = waiting[kind] + 1
     waiting.slot, waiting.number, waiting.owner = slot, rows.number_of(slot), owner
 end
 
-function _M.finish(endpoint)
+function _M.finish(endpoint, has_own)
     local waiting = unrepeatable[endpoint]
-    waiting.count = waiting.count - 1
-    if waiting.count == 0 then
+    local kind = has_own and "apart" or "mixed"
+    waiting[kind] = waiting[kind] - 1
+    if waiting.apart + waiting.mixed == 0 then
         unrepeatable[endpoint] = nil
     end
 end

@@ -24,9 +24,10 @@ local classes = {
 }
 local verified_classes = { https = "https_verified", grpcs = "grpcs_verified" }
 
-local urls = { http = {}, grpc = {} }
+local urls = { http = {}, post = {}, grpc = {} }
 for number = 0, HTTP_BLOCKS - 1 do
     urls.http[number] = "http://" .. number .. "_http"
+    urls.post[number] = "http://" .. number .. "_post"
 end
 for number = 0, GRPC_BLOCKS - 1 do
     urls.grpc[number] = "grpc://" .. number .. "_grpc"
@@ -84,6 +85,16 @@ local function tls_url(context, kind, name)
     return scheme .. "://" .. (block and block.number or "once") .. "_" .. kind
 end
 
+-- Plain HTTP. Requests that nginx does not repeat have connections apart. nginx binds these to any address
+-- of the machine, which changes nothing but makes them known (see silent_connections.lua).
+local function http_url(context, slot)
+    if not context.is_apart then
+        return urls.http[slot % HTTP_BLOCKS]
+    end
+    ngx.var.lockstep_bind = context.peers.is_ipv6 and "[::]" or "0.0.0.0"
+    return urls.post[slot % HTTP_BLOCKS]
+end
+
 -- Endpoints that speak neither plain HTTP nor plain gRPC, or need another host header.
 local function special_url(context, policy, slot)
     local var, protocol, host = ngx.var, policy.protocol, policy.upstreamHost
@@ -94,8 +105,9 @@ local function special_url(context, policy, slot)
         var.lockstep_prefix = policy.forwardedPrefix
     end
     if protocol == nil or protocol == "http" then
-        return urls.http[slot % HTTP_BLOCKS]
+        return http_url(context, slot)
     end
+    context.is_apart = false
     if protocol == "grpc" then
         return urls.grpc[slot % GRPC_BLOCKS]
     end
@@ -108,7 +120,7 @@ end
 -- request; pass it to `release` later.
 function _M.url(context, policy, slot)
     if policy == nil then
-        return urls.http[slot % HTTP_BLOCKS]
+        return http_url(context, slot)
     end
     return special_url(context, policy, slot)
 end
