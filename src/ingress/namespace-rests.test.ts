@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from "vitest";
 import type { MonotonicMs } from "../environment/clock.ts";
-import { NamespaceRests } from "./namespace-rests.ts";
+import { freeMs, NamespaceRests } from "./namespace-rests.ts";
 
 let nowMs = 0;
 let rests: NamespaceRests;
@@ -10,33 +10,53 @@ beforeEach(() => {
   rests = new NamespaceRests({ monotonicMs: () => nowMs as MonotonicMs });
 });
 
-it("rests nine times as long as a decision took, and then no longer", () => {
+it("does not rest after a decision that took long for once", () => {
+  rests.took("calm", 60);
+  expect(rests.leftMs("calm")).toBe(0);
+  nowMs += 1_000;
+  rests.took("calm", 60);
+  expect(rests.leftMs("calm")).toBe(0);
+});
+
+it("rests after decisions that took long together, and then no longer", () => {
+  rests.took("loud", freeMs);
   rests.took("loud", 20);
-  expect(rests.leftMs("loud")).toBe(180);
-  nowMs += 179.5;
+  expect(rests.leftMs("loud")).toBe(200);
+  nowMs += 199.5;
   expect(rests.leftMs("loud")).toBe(1);
   nowMs += 0.5;
   expect(rests.leftMs("loud")).toBe(0);
+  rests.took("loud", 20);
+  expect(rests.leftMs("loud")).toBe(200);
 });
 
-it("does not rest after a short decision, nor for another namespace", () => {
-  rests.took("quick", 9);
-  rests.took("loud", 20);
+it("has a tenth of the time, however many decisions it wants", () => {
+  const beganMs = nowMs;
+  let usedMs = 0;
+  for (let count = 0; count < 1_000; count += 1) {
+    nowMs += 30 + rests.leftMs("loud");
+    rests.took("loud", 30);
+    usedMs += 30;
+  }
+  expect(usedMs / (nowMs - beganMs)).toBeCloseTo(0.1, 2);
+});
+
+it("does not rest after short decisions, nor for another namespace", () => {
+  for (let count = 0; count < 100; count += 1) rests.took("quick", 9);
+  rests.took("loud", freeMs + 20);
   expect(rests.leftMs("quick")).toBe(0);
   expect(rests.leftMs("quiet")).toBe(0);
 });
 
 it("divides a decision about several namespaces by their parts", () => {
-  rests.tookTogether(
-    new Map([
-      ["loud", 900],
-      ["quiet", 3],
-      ["large", 97],
-    ]),
-    1_000,
-  );
+  const parts = new Map([
+    ["loud", 850],
+    ["quiet", 3],
+    ["large", 147],
+  ]);
+  rests.tookTogether(parts, 1_000);
   expect(rests.leftMs("loud")).toBe(5_000);
-  expect(rests.leftMs("large")).toBe(873);
+  expect(rests.leftMs("large")).toBe(470);
   expect(rests.leftMs("quiet")).toBe(0);
 });
 
