@@ -8,6 +8,9 @@ const web = "default/web:80";
 /** Two messages of the network at most lie between the API server's answer and the decision. */
 const aMomentMs = 20;
 
+/** Shorter than a message takes. */
+const stepMs = 0.1;
+
 async function webWithTwoPods({ east }: IngressWorld["clusters"]): Promise<void> {
   await east.service("web");
   await east.pod("web-1", "web", "10.0.0.1");
@@ -131,6 +134,25 @@ test("routes come and go with their Ingress, and a status write is not pushed", 
       await simulation.sleep(aMomentMs);
       expect([...loop.decisions.routes.hosts.keys()]).toEqual(["web.example"]);
       expect([...loop.decisions.truths.keys()]).toEqual([web]);
+    },
+    { before: webWithTwoPods },
+  ));
+
+test("an Ingress that comes alone is decided at once, and those after it together", () =>
+  inIngressWorld(
+    async ({ simulation, clusters, loop, applied }) => {
+      await simulation.sleep(1_000);
+      const before = applied.length;
+      const revision = loop.revision;
+      await clusters.east.ingress("first", "first.example", "web");
+      while (loop.revision === revision) await simulation.sleep(stepMs);
+      await simulation.sleep(stepMs);
+      expect(applied.length - before).toBe(1);
+      const more = Array.from({ length: 10 }, (_, index) => `more-${index}`);
+      await Promise.all(more.map((name) => clusters.east.ingress(name, `${name}.example`, "web")));
+      await simulation.sleep(1_000);
+      expect(loop.decisions.routes.hosts.size).toBe(2 + more.length);
+      expect(applied.length - before).toBeLessThan(more.length);
     },
     { before: webWithTwoPods },
   ));

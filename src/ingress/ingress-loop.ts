@@ -79,7 +79,10 @@ const problemsKey = "problems";
 /** Where thousands of services come or go, what is missing is put together a few times only. */
 const problemsHoldOffMs = 1_000;
 
-/** Every Ingress is looked at to find the changed ones, so changes that come together go together. */
+/**
+ * From one decision about routes to the next. Every Ingress is looked at to find the changed ones, so
+ * changes that come together go together; but one that comes alone waits for nothing.
+ */
 const routesHoldOffMs = 5;
 
 /** Of each queue. One by one: the proxy wants its pushes in order. */
@@ -118,6 +121,8 @@ export class IngressLoop {
   /** How often what is asked for changed, and how much of that is decided. */
   #asked = 0;
   #decidedRevision = 0;
+  /** When routes were last decided; undefined before the first time, and while they are decided. */
+  #routesDecidedAt: MonotonicMs | undefined;
   /** Secrets may be others than by the last decision. */
   #areSecretsNew = false;
   /** The last reported problem of the default certificate. */
@@ -368,11 +373,18 @@ export class IngressLoop {
     if (namespace !== undefined) {
       this.#changed.set(namespace, (this.#changed.get(namespace) ?? 0) + size);
     }
-    this.#routes.addAfter(routesKey, Math.max(routesHoldOffMs, leftMs));
+    this.#routes.addAfter(routesKey, Math.max(this.#routesHoldOffLeftMs(), leftMs));
+  }
+
+  #routesHoldOffLeftMs(): number {
+    if (this.#routesDecidedAt === undefined) return routesHoldOffMs;
+    const agoMs = elapsedMs(this.#routesDecidedAt, this.#options.clock.monotonicMs());
+    return routesHoldOffMs - agoMs;
   }
 
   async #decideRoutes(): Promise<void> {
     const revision = this.#asked;
+    this.#routesDecidedAt = undefined;
     const areSecretsNew = this.#areSecretsNew;
     // Before the decision: what comes while it is under way is for the next one.
     this.#areSecretsNew = false;
@@ -384,6 +396,7 @@ export class IngressLoop {
     };
     await inSlices(this.decisions.decidingRoutes({ areSecretsNew }), { ...this.#options, onSlice });
     this.#decidedRevision = revision;
+    this.#routesDecidedAt = this.#options.clock.monotonicMs();
     // The first one is about everything that is there.
     if (this.#isReady) this.#routeRests.tookTogether(changed, tookMs);
     const { defaultProblem } = this.decisions.certificates.table;
