@@ -39,6 +39,8 @@ export interface ReplicaUsage {
 const host = "127.0.0.1";
 const readyPollMs = 10;
 
+const unreported: RoutedChange[] = [];
+
 keepPausesShort();
 const { IngressReplica } = await import("../src/ingress/ingress-replica.ts");
 const environment = nodeEnvironment({ log: { level: "warn" } });
@@ -70,7 +72,7 @@ const replica = new IngressReplica({
       watchedLocks: [],
     },
   }),
-  onRouted: (entry) => tell({ kind: "routed", routed: changesOf(entry) }),
+  onRouted: (entry) => report(changesOf(entry)),
 });
 process.once("disconnect", () => process.exit(0));
 await replica.start();
@@ -88,6 +90,14 @@ async function obey(order: string): Promise<void> {
   const { rss, heapUsed } = process.memoryUsage();
   const usage = { cpuMicroseconds: user + system, residentBytes: rss, heapBytes: heapUsed };
   tell({ kind: "usage", usage });
+}
+
+/** A load routes thousands at once, and a message for each takes longer than the load itself. */
+function report(changes: readonly RoutedChange[]): void {
+  if (unreported.length === 0) {
+    setImmediate(() => tell({ kind: "routed", routed: unreported.splice(0) }));
+  }
+  unreported.push(...changes);
 }
 
 function changesOf({ joined, left, routedAtMs }: RoutedEntry): readonly RoutedChange[] {

@@ -9,9 +9,14 @@ export interface Machine {
   readonly date: string;
   readonly node: string;
   readonly processors: string;
-  /** Over the last minute, at the end of the run: other load on the machine. */
+  readonly cores: number;
+  /** Over the last minute, when this program began: of others alone. */
+  readonly loadBefore: number;
+  /** The same at the end of the run. */
   readonly load: number;
 }
+
+const loadBefore = loadNow();
 
 /** The one that this runs on, now. */
 export function thisMachine(): Machine {
@@ -20,12 +25,30 @@ export function thisMachine(): Machine {
     date: new Date().toISOString().slice(0, 10),
     node: process.version,
     processors: `${processors.length} × ${processors[0]?.model.trim() ?? "unknown"}`,
-    load: loadavg()[0] ?? 0,
+    cores: processors.length,
+    loadBefore,
+    load: loadNow(),
   };
 }
 
-export function machineText({ date, node, processors, load }: Machine): string {
-  return `${date}, Node ${node}, ${processors}, load average ${load.toFixed(1)}.`;
+function loadNow(): number {
+  return loadavg()[0] ?? 0;
+}
+
+export function machineText({ date, node, processors, cores, ...loads }: Machine): string {
+  const average = `load average ${loads.loadBefore.toFixed(1)} before and ${loads.load.toFixed(1)} after`;
+  const text = `${date}, Node ${node}, ${processors}, ${average}.`;
+  if (loads.loadBefore < cores) return text;
+  return `${text} The machine was busy with other work: times are longer than on an idle one.`;
+}
+
+/** What was run, with the flags that decide how much is measured. */
+export function commandText(name: string, args: readonly string[]): string {
+  const flags = args.filter((arg, at) => {
+    const owner = arg.startsWith("-") ? arg : (args[at - 1] ?? "");
+    return !["--json", "--write-docs"].includes(owner) && owner.startsWith("-");
+  });
+  return `\`npm run bench -- ${[name, "--write-docs", ...flags].join(" ")}\``;
 }
 
 /** The document with this benchmark's section replaced, or added at its end. */
@@ -34,12 +57,19 @@ export function withSection(document: string, name: string, section: string): st
   return withPart(document, part, section) ?? `${document.trimEnd()}\n\n${newPart(part, section)}`;
 }
 
-export function sectionOf(name: string, figures: Figures, machine: Machine): string {
+export interface Section {
+  readonly name: string;
+  /** As `commandText` gives it. */
+  readonly command: string;
+  readonly machine: Machine;
+}
+
+export function sectionOf({ name, command, machine }: Section, figures: Figures): string {
   const rows = Object.entries(figures).map(([id, figure]) => rowOf(id, figure));
   return [
     `## ${name}`,
     "",
-    `\`npm run bench -- ${name} --write-docs\`, ${machineText(machine)}`,
+    `${command}, ${machineText(machine)}`,
     "",
     "| figure | value | unit | goal | note |",
     "| --- | --- | --- | --- | --- |",

@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { allBenchmarks } from "./all-benchmarks.ts";
 import { CannotMeasureError, type Figure, type Figures } from "./benchmark.ts";
-import { sectionOf, thisMachine, withSection } from "./figures-document.ts";
+import { commandText, sectionOf, thisMachine, withSection } from "./figures-document.ts";
 
 const args = process.argv.slice(2);
 const minutesAt = args.indexOf("--minutes");
@@ -65,7 +65,9 @@ function partsHelp(): string {
 /** Of this checkout, which is where `npm run` starts it. */
 function writeDocs(benchmarkName: string, figures: Figures): void {
   const path = "docs/figures.md";
-  const section = sectionOf(benchmarkName, figures, thisMachine());
+  const command = commandText(benchmarkName, process.argv.slice(3));
+  const run = { name: benchmarkName, command, machine: thisMachine() };
+  const section = sectionOf(run, figures);
   writeFileSync(path, withSection(readFileSync(path, "utf8"), benchmarkName, section));
 }
 

@@ -1,7 +1,7 @@
 // The figures of Lockstep and its peers: one for each measure and subject, and the table of README.md,
 // which has a column for each subject. Pure.
 import { type Figure, type Figures, median, notMeasured, percentile, plain } from "./benchmark.ts";
-import { type Machine, machineText } from "./figures-document.ts";
+import { machineText, type Section } from "./figures-document.ts";
 import type { Cost } from "./peers-cost.ts";
 import type {
   BySubject,
@@ -97,7 +97,11 @@ export function peersFigures(
 }
 
 /** For README.md. */
-export function peersTable(results: PeersResults, titles: Titles, machine: Machine): string {
+export function peersTable(
+  results: PeersResults,
+  titles: Titles,
+  { command, machine }: Omit<Section, "name">,
+): string {
   const measures = measuresOf(results);
   const columns = [...titles];
   const lines = measures.map((measure) => {
@@ -111,7 +115,7 @@ export function peersTable(results: PeersResults, titles: Titles, machine: Machi
     ...lines,
     "",
     ...comparisons(measures, titles),
-    `\`npm run bench -- peers --write-docs\`, ${machineText(machine)}`,
+    `${command}, ${machineText(machine)}`,
     "",
   ].join("\n");
 }

@@ -10,8 +10,8 @@ import type { BuiltPeer, PeerName } from "../e2e/real/harness/peers.ts";
 import { withPart } from "../scripts/docs/marked-part.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import type { PeersMessage, PeersOptions } from "./bench-peers.ts";
-import { type Benchmark, CannotMeasureError, type Progress } from "./benchmark.ts";
-import { thisMachine } from "./figures-document.ts";
+import { type Benchmark, CannotMeasureError, type Progress, plain } from "./benchmark.ts";
+import { commandText, thisMachine } from "./figures-document.ts";
 import { type BenchRun, withNginxRun } from "./nginx-run.ts";
 import {
   type PartName,
@@ -50,6 +50,7 @@ export const peersBenchmark: Benchmark = {
       );
     }
     const built = await builtPeers(progress);
+    const beganAt = performance.now();
     const asked = parts.filter((part): part is PartName => isPart(part));
     const results = await withNginxRun(environment, (run) =>
       measured({ way, built, progress, run, options: { parts: asked, quick, folder: run.folder } }),
@@ -62,8 +63,11 @@ export const peersBenchmark: Benchmark = {
         problem === undefined ? [] : [[version, problem] as const],
       ),
     );
-    if (writeDocs) writeTable(peersTable(results, titles, thisMachine()));
-    return peersFigures(results, titles, absent);
+    const run = { command: commandText("peers", process.argv.slice(3)), machine: thisMachine() };
+    if (writeDocs) writeTable(peersTable(results, titles, run));
+    const minutes = (performance.now() - beganAt) / 60_000;
+    const note = "this run, without what had to be built";
+    return { ...peersFigures(results, titles, absent), runMinutes: plain(minutes, "min", note) };
   },
 };
 

@@ -1,7 +1,15 @@
 import { expect, test } from "vitest";
 import { type PeersResults, peersFigures, peersTable } from "../benchmarks/peers-figures.ts";
 
-const machine = { date: "2026-01-02", node: "v22.1.0", processors: "2 × X", load: 0.25 };
+const machine = {
+  date: "2026-01-02",
+  node: "v22.1.0",
+  processors: "2 × X",
+  cores: 2,
+  loadBefore: 0.25,
+  load: 3.1,
+};
+const command = "`npm run bench -- peers --write-docs --quick`";
 const titles = new Map([
   ["lockstep", "Lockstep 1"],
   ["contour", "Contour 2"],
@@ -37,7 +45,7 @@ const results: PeersResults = {
 };
 
 test("the table has a column for each ingress, and says where one is equal or ahead", () => {
-  expect(peersTable(results, titles, machine)).toBe(`|  | Lockstep 1 | Contour 2 |
+  expect(peersTable(results, titles, { command, machine })).toBe(`|  | Lockstep 1 | Contour 2 |
 | --- | --- | --- |
 | removal of a pod, ms: p50 / p95 / max | 0 / 2 / 2 | 30 / 38 / 38 |
 | addition of a pod, ms: p50 / p95 / max | 50 / 50 / 50 | 45 / 45 / 45 |
@@ -49,7 +57,7 @@ Contour 2 equals Lockstep in: addition of a pod.
 
 Contour 2 is ahead of Lockstep in: processor at 1,000 routes.
 
-\`npm run bench -- peers --write-docs\`, 2026-01-02, Node v22.1.0, 2 × X, load average 0.3.
+\`npm run bench -- peers --write-docs --quick\`, 2026-01-02, Node v22.1.0, 2 × X, load average 0.3 before and 3.1 after.
 `);
 });
 
