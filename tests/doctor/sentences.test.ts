@@ -182,3 +182,21 @@ test("a kubelet is no pod, so its check runs on the machine", () => {
     "curl -sk -m 5 https://10.100.200.1:443/livez   # on the machine of the client",
   );
 });
+
+test("nodes that are late together point to what they have in common, not to a grace period", () => {
+  const state = (minute: number, name: string) =>
+    `I0911 03:${minute}:20.100118       1 nodecontroller.go:793] NodeController detected that zone a::1 is now in state ${name}.`;
+  const flaps = [10, 20].flatMap((minute) => [
+    state(minute, "FullDisruption"),
+    state(minute + 1, "Normal"),
+  ]);
+  const found = findingOf("late-heartbeats", textOf(flaps.join("\n")));
+  expect(found?.fix.component).toBe("the way from the nodes to the API servers");
+  expect(found?.evidence[0]?.text).toBe(
+    "most nodes of the zone a::1 became not ready and came back, 2 times",
+  );
+  const late =
+    "I0911 03:10:20.000000       1 nodecontroller.go:665] node w1 hasn't been updated for 45.1s. Last ready condition is: {}";
+  const known = findingOf("late-heartbeats", textOf([...flaps, late].join("\n")));
+  expect(known?.fix.change).toMatch(/^--node-monitor-grace-period=/);
+});

@@ -56,9 +56,11 @@ export const lateHeartbeats: Cause = {
   },
 
   conclude(evidence) {
+    if (isSlowRuntime(evidence)) return slowRuntime;
+    const zone = zoneAlone(evidence);
+    if (zone !== undefined) return lostTogether(zone);
     const silent = evidence.signs.get("node-silent");
     const late = lateNodes(evidence);
-    if (isSlowRuntime(evidence)) return slowRuntime;
     const wantedMs = graceFor(evidence);
     const observed = late.slice(0, 3).map(({ node }) => node);
     const nodes = (silent?.topSubjects(3) ?? observed).join(", ");
@@ -84,7 +86,7 @@ export const lateHeartbeats: Cause = {
   },
 
   trial(evidence) {
-    if (isSlowRuntime(evidence)) return undefined;
+    if (isSlowRuntime(evidence) || zoneAlone(evidence) !== undefined) return undefined;
     const fixed = { grace: `${graceFor(evidence) / 1000}s` };
     return { concerns: "nodes", fixed, gap: gapOf(evidence) };
   },
@@ -223,20 +225,59 @@ function markedPods(evidence: Evidence): readonly Sign[] {
   return [{ weight: isMarked ? "proof" : "support", source: "objects", lines }];
 }
 
-/** Most nodes of a zone are lost and come back, again and again. A controller that starts reports a state once. */
-function lostZones({ signs }: Evidence): readonly Sign[] {
-  const lost = signs.get("zone-lost");
-  const back = signs.get("zone-back");
-  if (lost === undefined) return [];
-  const [zone = "", times = 0] =
-    [...lost.subjects].sort(([, a], [, b]) => b - a).find(([name]) => back?.subjects.has(name)) ??
-    [];
-  if (times < zoneLossesMin) return [];
-  const text = `most nodes of the zone ${zone} became not ready and came back, ${counted(times, "time")}`;
-  return [{ weight: "proof", source: "logs", lines: [lost.evidence(text)] }];
+interface ZoneLosses {
+  readonly zone: string;
+  readonly times: number;
+  readonly line: EvidenceLine;
 }
 
 const zoneLossesMin = 2;
+
+/** Lost and back, again and again. A controller manager that starts reports the state of each zone once. */
+function flappingZone({ signs }: Evidence): ZoneLosses | undefined {
+  const lost = signs.get("zone-lost");
+  const back = signs.get("zone-back");
+  const [most] = [...(lost?.subjects ?? [])]
+    .filter(([name, times]) => times >= zoneLossesMin && back?.subjects.has(name) === true)
+    .sort(([, a], [, b]) => b - a);
+  if (lost === undefined || most === undefined) return undefined;
+  const [zone, times] = most;
+  const text = `most nodes of the zone ${zone} became not ready and came back, ${counted(times, "time")}`;
+  return { zone, times, line: lost.evidence(text) };
+}
+
+/** No node is known to be later than the others. */
+function zoneAlone(evidence: Evidence): ZoneLosses | undefined {
+  return longestGap(evidence) === 0 ? flappingZone(evidence) : undefined;
+}
+
+function lostZones(evidence: Evidence): readonly Sign[] {
+  const found = flappingZone(evidence);
+  return found === undefined ? [] : [{ weight: "proof", source: "logs", lines: [found.line] }];
+}
+
+/** Nodes that are late together are seldom slow themselves. */
+function lostTogether({ zone }: ZoneLosses): Conclusion {
+  return {
+    severity: "critical",
+    cause:
+      `Most nodes of the zone ${zone} are late with their heartbeats at the same time, so the endpoints of all ` +
+      "their pods leave and come back.",
+    fix: {
+      component: "the way from the nodes to the API servers",
+      change: [
+        "kubectl get leases -n kube-node-lease -w   # which nodes stop, and when?",
+        "journalctl -u kubelet --since -1h | grep -iE 'node status|node lease'   # on one of them: the error",
+      ].join("\n"),
+      reason:
+        "Nodes that are late together have the same reason: the load balancer of the API servers, the network of " +
+        "the zone, or a slow API server. A longer --node-monitor-grace-period only covers it.",
+    },
+    missing: [
+      "the log of a kubelet of the zone, and those of the API servers, of the same minutes",
+    ],
+  };
+}
 
 /** The kubelet's own log and the events of the node: it is not ready, or its heartbeats fail. */
 function kubeletReports(evidence: Evidence): readonly Sign[] {

@@ -117,6 +117,21 @@ describe("lockstep doctor", () => {
     expect([ignored.code, ignored.out]).toEqual([0, expect.stringContaining("Nothing found")]);
   });
 
+  test("shows information in a line below something worse", async () => {
+    const clock =
+      "2019-09-02 02:45:17.885935 W | rafthttp: the clock difference against peer bb01 is too high [38.01s > 1s]";
+    const { out } = await run({ "/logs/api.log": fight, "/logs/etcd.log": clock }, "/logs");
+    const from = out.indexOf("For information");
+    expect(out.slice(from, out.indexOf("Examined"))).toMatchInlineSnapshot(`
+      "For information
+        · clock-skew: The clocks of the etcd members differ. This alone delays no
+          endpoint change. (/logs/etcd.log:1)
+
+      "
+    `);
+    expect(out.match(/^Fix, on/gm)).toHaveLength(1);
+  });
+
   test("says first which causes something points to, where none is proved", async () => {
     const [once = ""] = fight.split("\n");
     const { code, out } = await run({ "/logs/api.log": once }, "/logs");

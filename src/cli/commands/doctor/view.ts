@@ -64,10 +64,11 @@ export function reportText(
     ...(live?.isInterrupted === true ? [interruptedText] : []),
     verdict(diagnosis),
     "",
-    ...diagnosis.findings.flatMap((finding) => [
+    ...shownInFull(diagnosis).flatMap((finding) => [
       findingText(finding, { width }),
       ...below(finding, width),
     ]),
+    ...besideLines(diagnosis, width),
     ...openLines(diagnosis, width),
     ...differenceLines(examined),
     ...examinedLines(examined),
@@ -107,6 +108,29 @@ function verdict({ findings, open }: Diagnosis): string {
   }
   const others = findings.length === 1 ? "" : ` (${findings.length} findings)`;
   return `Most important: ${first.rule}${others}`;
+}
+
+/** Beside something worse, information is a line. */
+function shownInFull({ findings }: Diagnosis): readonly Finding[] {
+  const worse = findings.filter(({ severity }) => severity !== "info");
+  return worse.length === 0 ? findings : worse;
+}
+
+function besideLines(diagnosis: Diagnosis, width: number): readonly string[] {
+  const full = shownInFull(diagnosis);
+  const others = diagnosis.findings.filter((finding) => !full.includes(finding));
+  if (others.length === 0) return [];
+  return [
+    "For information",
+    ...others.flatMap(({ rule, cause, evidence: [seen] }) =>
+      wrapText(`${rule}: ${cause}${seen === undefined ? "" : ` (${seen.source})`}`, {
+        width,
+        first: "  · ",
+        rest: "    ",
+      }),
+    ),
+    "",
+  ];
 }
 
 function below({ rule, consequences }: Finding, width: number): readonly string[] {
