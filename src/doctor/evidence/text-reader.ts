@@ -220,12 +220,12 @@ export class TextReader {
   #wrappedSigns(text: string): ReadSigns | undefined {
     const wrapped = this.#wrapped;
     if (wrapped === undefined) return undefined;
-    const ways = [`${wrapped.text} ${text.trim()}`, `${wrapped.glued}${text}`];
-    for (const whole of new Set(ways)) {
-      const read = signsIn(whole, knownWords.find(whole));
-      if (read !== undefined) return read;
-    }
-    return undefined;
+    const ofWords = `${wrapped.text} ${text.trim()}`;
+    const read = signsIn(ofWords, knownWords.find(ofWords));
+    // A line of a stack begins with a space; one that a terminal has cut goes on within a word.
+    if (read !== undefined || /^\s/.test(text)) return read;
+    const whole = wrapped.glued + text;
+    return signsIn(whole, knownWords.find(whole));
   }
 
   #rememberWrapped(text: string, place: Place, isStart: boolean): void {
