@@ -189,6 +189,22 @@ describe.skipIf(withoutNginx !== false)("a rule", () => {
     ]);
   });
 
+  it("copies no stream, whose body has no end", async () => {
+    const copied = await copies("copied-stream");
+    const mirrors = [to("copied-stream")];
+    await world().hosts({
+      "stream.example": [
+        rule("/", "main", { protocol: "grpc", mirrors }),
+        rule("/last", "main", { mirrors }),
+      ],
+    });
+    // The endpoint speaks no gRPC.
+    expect((await world().ask("stream.example")).status).toBe(502);
+    expect((await world().ask("stream.example", "/last")).status).toBe(200);
+    const targets = (await copied(1)).map((text) => text.split(" ")[1]);
+    expect(targets).toEqual(["/last"]);
+  });
+
   it("copies no copy that comes back to it", async () => {
     const seen = await copies("round");
     await world().service("itself", [`127.0.0.1:${world().proxy.port}`]);

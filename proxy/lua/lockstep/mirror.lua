@@ -165,6 +165,10 @@ end
 -- A connection that becomes another protocol has no copy, nor has a copy: one for a service that leads
 -- here again would have copies for ever.
 function _M.copy(policy, var)
+    -- The body of a stream has no end to be waited for.
+    if policy.prepared.streams then
+        return
+    end
     local found = chosen(policy.mirrors)
     if #found == 0 or var.lockstep_upgrade ~= "" or var.http_x_lockstep_copy ~= nil then
         return
