@@ -2,7 +2,7 @@
 // writes its version into every answer.
 import { type KubeClient, parseJson } from "../src/kube/client/client.ts";
 import { isRecord, listAt, recordAt } from "../src/kube/kinds/fields.ts";
-import { definitionsPath, gatewayDefinitions } from "../tests/gateway/definitions.ts";
+import { definitionsPath, gatewayDefinitions } from "../src/lab/gateway-definitions.ts";
 import { createMachineService, machineService } from "./machine-service.ts";
 
 export const versionHeader = "x-version";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseJson } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { isRecord, listAt, type RawRecord, recordAt } from "../src/kube/kinds/fields.ts";
-import { definitionsPath, gatewayDefinitions } from "../tests/gateway/definitions.ts";
+import { definitionsPath, gatewayDefinitions } from "../src/lab/gateway-definitions.ts";
 import { IngressProcess } from "./ingress-process.ts";
 import { textOf, withoutNginx } from "./proxy-world.ts";
 import { ingressClass, ShopsWorld } from "./shops-world.ts";

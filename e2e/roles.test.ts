@@ -13,9 +13,9 @@ import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { parseJson } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
 import { freePort } from "../src/lab/free-port.ts";
+import { gatewayDefinitions } from "../src/lab/gateway-definitions.ts";
 import { kubeconfig } from "../src/lab/kubeconfig.ts";
 import { type Lab, startLab } from "../src/lab/lab.ts";
-import { gatewayDefinitions } from "../tests/gateway/definitions.ts";
 import { objectsIn, type Right, rightsIn } from "../tests/rights/deployed-rights.ts";
 import {
   exportDefinition,

@@ -29,6 +29,7 @@ it(
       folder: "/nowhere",
       proxies: false,
       followSlices: false,
+      routes: "ingress",
       ports: { stock: 0, lockstep: 0 },
       onStep: () => undefined,
       onJourney: page.onEvent,

@@ -47,7 +47,8 @@ function failed({ checks }: Printed): readonly string[] {
 describe("the story", () => {
   const asked = {
     whole: ["--page-port", "0"],
-    withoutTruth: ["--once", "--json", "--no-incidents", "--follow-slices"],
+    // Also shows that an HTTPRoute leads there: a route that leads nowhere sends nothing to dead pods.
+    withoutTruth: ["--once", "--json", "--no-incidents", "--follow-slices", "--routes", "gateway"],
     withoutProxies: ["--once", "--json", "--no-incidents", "--no-proxies"],
   };
   let whole: UpProcess;

@@ -1,4 +1,4 @@
-// `npm start` in a fresh checkout, and its page in a real browser: the story plays when the page opens, and
+// `npm start -- --routes gateway` in a fresh checkout, and its page in a real browser: the story plays when the page opens, and
 // an incident runs from its start to the named cause and the fix, on real proxies with real traffic. Stock
 // loses requests, Lockstep does not.
 import type { Browser } from "playwright-core";
@@ -21,7 +21,8 @@ let opened: OpenPage;
 
 beforeAll(async () => {
   browser = await startBrowser();
-  up = UpProcess.startWithNpm(freshCheckout(), "--no-incidents", "--page-port", "0");
+  const flags = ["--no-incidents", "--page-port", "0", "--routes", "gateway"];
+  up = UpProcess.startWithNpm(freshCheckout(), ...flags);
   await up.says(/^Page: \S+$/m);
   url = /^Page: (\S+)$/m.exec(up.output)?.[1] ?? "";
   opened = await openPage(browser, url, desktop);
@@ -59,13 +60,14 @@ it(
 );
 
 it(
-  "shows where the sources of the shop disagree or agree, with the decision of Lockstep",
+  "shows where the sources of the shop disagree or agree, with the decision of Lockstep and the route",
   async () => {
     const { page } = opened;
     await page.goto(`${url}#/services/default/shop`);
     await page.locator("tr[data-endpoint] .chosen").first().waitFor();
     const head = page.locator("section[aria-label='Endpoints by source'] h2");
     expect(await head.textContent()).toContain("Lockstep follows pods");
+    await page.getByText("Routed by HTTPRoute default/shop").waitFor();
   },
   patienceMs,
 );

@@ -144,6 +144,11 @@ export class Decisions {
     return this.#routing.originOf(host, rule);
   }
 
+  /** The objects whose rules lead requests to a service port, by its key. */
+  originsOf(key: string): Iterable<RouteOrigin> {
+    return this.#routing.originsOf(key);
+  }
+
   /** The truth of every routed service port, by its key. */
   get truths(): ReadonlyMap<string, Decided> {
     return this.#decided;

@@ -18,7 +18,10 @@ const endpoint: TruthEndpoint = {
 
 const truth = { endpoints: [endpoint], problems: ["a problem"], probeRequests: [] };
 
-const decisions: Pick<Decisions, "truths"> = {
+const origin = { kind: "HTTPRoute", namespace: "shop", name: "web", createdAtMs: 0 } as const;
+
+const decisions: Pick<Decisions, "truths" | "originsOf"> = {
+  originsOf: (key) => (key === "shop/web:80" ? [{ ...origin, kind: "Ingress" }, origin] : []),
   truths: new Map(
     ["shop/web:80", "shop/web:admin", "shop/cart:80"].map((key) => [key, { version: 1, truth }]),
   ),
@@ -32,8 +35,13 @@ test("a service has every port that a route leads to, with what requests did the
   expect(serviceReport("shop/web", decisions, useOf)).toEqual({
     kind: "known",
     ports: [
-      { service: "shop/web:80", problems: ["a problem"], endpoints },
-      { service: "shop/web:admin", problems: ["a problem"], endpoints },
+      {
+        service: "shop/web:80",
+        problems: ["a problem"],
+        endpoints,
+        routes: ["Ingress shop/web", "HTTPRoute shop/web"],
+      },
+      { service: "shop/web:admin", problems: ["a problem"], endpoints, routes: [] },
     ],
   });
 });
@@ -41,8 +49,21 @@ test("a service has every port that a route leads to, with what requests did the
 test("one port can be asked for alone", () => {
   expect(serviceReport("shop/web:admin", decisions, () => undefined)).toEqual({
     kind: "known",
-    ports: [{ service: "shop/web:admin", problems: ["a problem"], endpoints: [endpoint] }],
+    ports: [
+      { service: "shop/web:admin", problems: ["a problem"], endpoints: [endpoint], routes: [] },
+    ],
   });
+});
+
+test("of thousands of routes the first ones are named", () => {
+  const many = Array.from({ length: 3_000 }, (_, at) => ({ ...origin, name: `web-${at}` }));
+  const report = serviceReport("shop/web:80", { ...decisions, originsOf: () => many }, useOf);
+  const [port] = report.kind === "known" ? report.ports : [];
+  expect([port?.routes?.length, port?.routes?.at(-2), port?.routes?.at(-1)]).toEqual([
+    21,
+    "HTTPRoute shop/web-19",
+    "…",
+  ]);
 });
 
 test("a service that no route leads to is answered with what is near", () => {

@@ -2,6 +2,7 @@
 // witnesses say, the state and its reason, and what requests did there.
 
 import { nearestNames } from "../decide/nearest-names.ts";
+import { describeOrigin, type RouteOrigin } from "../decide/routing/route.ts";
 import type { TruthEndpoint } from "../decide/truth/judged.ts";
 import type { EndpointUse } from "../sources/endpoint-counters.ts";
 import { endpointId } from "../sources/endpoint-id.ts";
@@ -9,7 +10,7 @@ import type { ProbeAnswer } from "../sources/probes.ts";
 import type { Decisions } from "./decisions.ts";
 
 export type ServiceReport =
-  | { readonly kind: "known"; readonly ports: readonly PortReport[] }
+  | { readonly kind: "known"; readonly ports: readonly RoutedPortReport[] }
   /** No route leads there. */
   | { readonly kind: "unknown"; readonly near: readonly string[] };
 
@@ -18,6 +19,14 @@ export interface PortReport {
   readonly service: string;
   readonly problems: readonly string[];
   readonly endpoints: readonly ReportedEndpoint[];
+}
+
+export interface RoutedPortReport extends PortReport {
+  /**
+   * The objects whose rules lead there, such as `HTTPRoute shop/web`; of many the first ones. Replicas of
+   * earlier versions do not name them.
+   */
+  readonly routes?: readonly string[];
 }
 
 export interface ReportedEndpoint extends TruthEndpoint {
@@ -32,19 +41,36 @@ export type UseOf = (key: string) => EndpointUse | undefined;
 /** The last probe of an endpoint for `namespace/name:port`. */
 export type ProbeOf = (key: string, endpoint: TruthEndpoint) => ProbeAnswer | undefined;
 
+/** In one report. Thousands of Ingresses may lead to one service. */
+const maxRoutes = 20;
+
 /** `service` is `namespace/name` for all of its ports, or the key of one. */
 export function serviceReport(
   service: string,
-  { truths }: Pick<Decisions, "truths">,
+  decisions: Pick<Decisions, "truths" | "originsOf">,
   useOf: UseOf,
   probeOf?: ProbeOf,
 ): ServiceReport {
+  const { truths } = decisions;
   const keys = [...truths.keys()].filter((key) => key === service || serviceOf(key) === service);
   if (keys.length === 0) {
     const names = new Set([...truths.keys()].map(serviceOf));
     return { kind: "unknown", near: nearestNames(service, names) };
   }
-  return { kind: "known", ports: keys.map((key) => portReport(key, { truths }, useOf, probeOf)) };
+  const ports = keys.map((key) => ({
+    ...portReport(key, { truths }, useOf, probeOf),
+    routes: routesTo(decisions.originsOf(key)),
+  }));
+  return { kind: "known", ports };
+}
+
+function routesTo(origins: Iterable<RouteOrigin>): readonly string[] {
+  const names: string[] = [];
+  for (const origin of origins) {
+    if (names.length === maxRoutes) return [...names, "…"];
+    names.push(describeOrigin(origin));
+  }
+  return names;
 }
 
 /** The same of one port. */

@@ -65,12 +65,17 @@ export async function createShop(client: KubeClient, options: ShopOptions = {}):
   await create(client, servicesPath, serviceObject("shop", "shop"));
 }
 
-export async function createShopIngress(client: KubeClient): Promise<void> {
+/** Of the class that Lockstep and stock serve, or of one that stock alone serves. */
+export async function createShopIngress(
+  client: KubeClient,
+  { onlyStock = false }: { readonly onlyStock?: boolean } = {},
+): Promise<void> {
+  const ingressClassName = onlyStock ? "nginx" : ingressClass;
   await create(client, "/apis/networking.k8s.io/v1/ingressclasses", {
     apiVersion: "networking.k8s.io/v1",
     kind: "IngressClass",
-    metadata: { name: ingressClass },
-    spec: { controller: "lockstep.dev/ingress" },
+    metadata: { name: ingressClassName },
+    spec: { controller: onlyStock ? "k8s.io/ingress-nginx" : "lockstep.dev/ingress" },
   });
   const backend = { service: { name: "shop", port: { number: shopPort } } };
   await create(client, "/apis/networking.k8s.io/v1/namespaces/default/ingresses", {
@@ -78,9 +83,32 @@ export async function createShopIngress(client: KubeClient): Promise<void> {
     kind: "Ingress",
     metadata: { name: "shop" },
     spec: {
-      ingressClassName: ingressClass,
+      ingressClassName,
       rules: [{ host: shopHost, http: { paths: [{ path: "/", pathType: "Prefix", backend }] } }],
     },
+  });
+}
+
+/** A Gateway and an HTTPRoute, which Lockstep serves; see `gateway-definitions.ts`. */
+export async function createShopGateway(client: KubeClient): Promise<void> {
+  const createOurs = (kind: string, where: string, name: string, spec: object) =>
+    create(client, `/apis/gateway.networking.k8s.io/v1/${where}`, {
+      apiVersion: "gateway.networking.k8s.io/v1",
+      kind,
+      metadata: { name },
+      spec,
+    });
+  const controllerName = "lockstep.dev/gateway";
+  await createOurs("GatewayClass", "gatewayclasses", ingressClass, { controllerName });
+  await createOurs("Gateway", "namespaces/default/gateways", "shop", {
+    gatewayClassName: ingressClass,
+    // Each replica has a port of its own, to which its entry leads.
+    listeners: [{ name: "http", port: 80, protocol: "HTTP" }],
+  });
+  await createOurs("HTTPRoute", "namespaces/default/httproutes", "shop", {
+    parentRefs: [{ name: "shop" }],
+    hostnames: [shopHost],
+    rules: [{ backendRefs: [{ name: "shop", port: shopPort }] }],
   });
 }
 

@@ -251,6 +251,8 @@ export const TruthTable = Type.Object({
   at: Time,
   /** Whether Lockstep follows pods or the slices (switch), and why; null without an ingress. */
   follows: orNull(Type.Object({ mode: oneOf("pods", "slices"), reason: Type.String() })),
+  /** The objects that lead requests to the service, by kind and name; empty without an ingress. */
+  routes: Type.Array(Type.String()),
   /** The columns, in order; a row has a cell for each. */
   witnesses: Type.Array(
     Type.Object({

@@ -60,6 +60,8 @@ type RowState = NonNullable<TruthTable["rows"][number]["state"]>;
 /** The truth of one Lockstep replica about one service, as its status page has it. */
 export interface PageDecision {
   readonly follows: NonNullable<TruthTable["follows"]>;
+  /** The objects that lead requests there, such as `HTTPRoute shop/web`. */
+  readonly routes: readonly string[];
   readonly problems: readonly string[];
   readonly endpoints: readonly DecidedRow[];
 }

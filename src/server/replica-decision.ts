@@ -32,9 +32,8 @@ export function readDecision(answer: unknown): PageDecision | undefined {
     follows: follows
       ? { mode: "slices", reason: "Lockstep follows the EndpointSlices of this service exactly." }
       : { mode: "pods", reason: "Lockstep follows the pods." },
-    problems: all.flatMap(({ problems }) =>
-      Array.isArray(problems) ? problems.filter((text) => typeof text === "string") : [],
-    ),
+    routes: [...new Set(all.flatMap(({ routes }) => textsOf(routes)))],
+    problems: all.flatMap(({ problems }) => textsOf(problems)),
     endpoints: raw.flatMap(rowOf),
   };
 }
@@ -61,6 +60,10 @@ function rowOf(value: unknown): readonly DecidedRow[] {
         typeof failures === "number" && { use: { requests, failures } }),
     },
   ];
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((text) => typeof text === "string") : [];
 }
 
 function textOf(value: unknown): string {

@@ -118,6 +118,7 @@ const answer = {
     {
       service: "shop/web:80",
       problems: ["a problem"],
+      routes: ["HTTPRoute shop/web", 7],
       endpoints: [
         {
           cluster: "alpha",
@@ -152,6 +153,7 @@ test("the decision of a Lockstep replica gives states, reasons, probes and reque
   const table = truthTable({ ...options, views: [left, ready], decision });
   expect(table.follows).toMatchObject({ mode: "pods" });
   expect(table.problems).toEqual(["a problem"]);
+  expect(table.routes).toEqual(["HTTPRoute shop/web"]);
   expect(
     table.rows.map(({ address, state, reason, cells }) => [
       address,

@@ -73,6 +73,7 @@ export function truthTable(options: TruthTableOptions): TruthTable {
     service,
     at: atMs,
     follows: decision?.follows ?? null,
+    routes: [...(decision?.routes ?? [])],
     witnesses: columns,
     endpoints,
     disagreements: disputed.length,

@@ -1,7 +1,7 @@
 // The objects of the Gateway API, where their definitions come and are missing.
 import { expect, test } from "vitest";
+import { definitionsPath, gatewayDefinitions } from "../../src/lab/gateway-definitions.ts";
 import { lookAgainMs } from "../../src/sources/gateway-source.ts";
-import { definitionsPath, gatewayDefinitions } from "../gateway/definitions.ts";
 import { type IngressWorld, inIngressWorld } from "./ingress-world.ts";
 
 type East = IngressWorld["clusters"]["east"];

@@ -425,6 +425,7 @@ export function truthAt(now: number): TruthTable {
     service: "shop/web",
     at: now,
     follows: { mode: "pods", reason: "the pod watch is up to date" },
+    routes: ["Ingress shop/web", "HTTPRoute shop/web"],
     witnesses: [
       { id: "pod", kind: "pod", label: "pod", isStock: false },
       { id: "slice", kind: "published", label: "EndpointSlice in alpha", isStock: false },

@@ -22,6 +22,7 @@ import { HttpKubeClient, type HttpKubeClientOptions } from "../../src/kube/clien
 import { MissingPermissions } from "../../src/kube/client/missing-permissions.ts";
 import { type ClusterAccess, fixedAccess } from "../../src/kube/credentials/credentials.ts";
 import { podIdentity } from "../../src/kube/leader/leader-identity.ts";
+import { definitionsPath, gatewayDefinitions } from "../../src/lab/gateway-definitions.ts";
 import { kubeconfig } from "../../src/lab/kubeconfig.ts";
 import { ClusterWitness } from "../../src/observe/cluster-witness.ts";
 import { openWatches } from "../../src/observe/observed-watch.ts";
@@ -29,7 +30,6 @@ import { EventWriter } from "../../src/outputs/events/event-writer.ts";
 import type { DecidedGateways } from "../../src/outputs/status/gateway-status-writer.ts";
 import { type Simulation, simulate } from "../../src/simulation/simulation.ts";
 import { Timeline } from "../../src/timeline/timeline.ts";
-import { definitionsPath, gatewayDefinitions } from "../gateway/definitions.ts";
 import {
   exportDefinition,
   importDefinition,

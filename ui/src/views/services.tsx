@@ -239,7 +239,7 @@ function cellsOf({ kind, places }: Column, { cells }: TruthRow): readonly Cell[]
 }
 
 function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: number }) {
-  const { service, follows, witnesses, rows, endpoints, disagreements } = table;
+  const { service, follows, routes, witnesses, rows, endpoints, disagreements } = table;
   const columns = columnsOf(witnesses);
   // Only a replica of Lockstep has a decision.
   const hasState = rows.some(({ state }) => state !== null);
@@ -275,6 +275,7 @@ function TruthPanel({ table, now }: { readonly table: TruthTable; readonly now: 
           </label>
         )}
       </h2>
+      {routes.length > 0 && <p className="dim">Routed by {routes.join(", ")}</p>}
       {rows.length === 0 ? (
         <Notice kind="empty" title="No endpoint">
           No source lists an endpoint for this service. Check its selector and its pods.

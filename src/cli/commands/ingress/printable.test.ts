@@ -35,7 +35,11 @@ test("a path or the name of a pod cannot command the terminal", () => {
     near: [`Prefix /${clear}`],
     problems: [clear],
   });
-  const listed = reportLines(plain, "shop/web", { kind: "known", ports: [port] });
+  const listed = reportLines(plain, "shop/web", {
+    kind: "known",
+    ports: [{ ...port, routes: ["HTTPRoute shop/web"] }],
+  });
+  expect(listed[1]).toBe("  routed by HTTPRoute shop/web");
   for (const text of [explained, listed.join("\n")]) {
     expect(text.split("\n").filter((line) => /[\p{Cc}\p{Cf}]/u.test(line))).toEqual([]);
     expect(text).toContain("web\\u{1b}[2J\\u{9b}1m\\u{202e}");

@@ -230,7 +230,14 @@ export function reportLines(
     const sign = isServed(port) ? paint.lockstep("●") : paint.failed("✗");
     const title = `${sign} ${paint.strong(port.service)}: ${count} of ${port.endpoints.length}`;
     const standingBy = more === 0 ? "" : `, ${more} on standby`;
-    return [`${title} endpoints get requests${standingBy}`, ...endpointLines(terminal, port)];
+    const { routes = [] } = port;
+    const from = `routed by ${routes.join(", ")}`;
+    const width = { width: terminal.columns, first: "  ", rest: "    " };
+    return [
+      `${title} endpoints get requests${standingBy}`,
+      ...(routes.length === 0 ? [] : wrapText(from, width).map(paint.secondary)),
+      ...endpointLines(terminal, port),
+    ];
   });
 }
 

@@ -1,14 +1,16 @@
 // `lockstep up`: flags and help.
 import { Command } from "commander";
 import type { CommandContext, ExitCode } from "../../command.ts";
-import { portOrAny } from "../../flags.ts";
+import { choice, portOrAny } from "../../flags.ts";
 import { helpText } from "../../help-text.ts";
 import { runUp } from "./run.ts";
+import { type RouteKind, routeKinds } from "./world.ts";
 
 export interface UpFlags {
   readonly once: boolean;
   readonly json: boolean;
   readonly followSlices: boolean;
+  readonly routes: RouteKind;
   readonly incidents: boolean;
   readonly proxies: boolean;
   readonly port: number;
@@ -29,6 +31,9 @@ Then everything keeps running until Ctrl-C. Every number is measured in this run
 The page shows the same in a browser, from the first second: its address is the first line. It also
 starts incidents and answers what-if questions. It listens on this machine only.
 
+With --routes gateway an HTTPRoute leads Lockstep to the shop. The model of ingress-nginx keeps an
+Ingress of another class, because ingress-nginx does not read HTTPRoutes. The checks are the same.
+
 Without nginx and its Lua module, parts 2 to 4 show the control plane only.
 
 Exit codes: 0 all checks passed, 1 at least one check failed, 2 error, or stopped with --once.
@@ -37,6 +42,7 @@ Examples:
   lockstep up
   lockstep up --once                   run the four parts, then exit
   lockstep up --once --follow-slices   route by EndpointSlices only: the checks fail
+  lockstep up --routes gateway         the same with objects of the Gateway API
   lockstep up --once --json            print the numbers as one JSON object`;
 
 export function upCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
@@ -44,6 +50,12 @@ export function upCommand(context: CommandContext, done: (code: ExitCode) => voi
     .optionsGroup("What to run:")
     .option("--once", "exit after part 4; the exit code shows if all checks passed", false)
     .option("--follow-slices", "route by EndpointSlices only, without the pod watches", false)
+    .option(
+      "--routes <kind>",
+      "objects that Lockstep serves in parts 2 to 4: ingress, or gateway (a Gateway and an HTTPRoute)",
+      choice(routeKinds),
+      "ingress",
+    )
     .option("--no-incidents", "skip part 1")
     .option("--no-proxies", "show the control plane only, without nginx and traffic")
     .optionsGroup("Ports and output:")

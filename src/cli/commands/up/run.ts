@@ -137,6 +137,7 @@ async function runWorld(
     folder,
     proxies: missing === undefined,
     followSlices: flags.followSlices,
+    routes: flags.routes,
     ports: portsOf(flags),
     onStep: (text) => narrator.step(text),
     onJourney: (event) => {

@@ -1,5 +1,5 @@
 // The clusters of `lockstep up` over real sockets: two business clusters with a shop each, an
-// access cluster with its Ingress, a syncer, and the stock and Lockstep replicas. One business
+// access cluster with its Ingress or HTTPRoute, a syncer, and the stock and Lockstep replicas. One business
 // cluster has a throttled controller manager of Kubernetes 1.7. `stop` ends everything.
 import type { webcrypto } from "node:crypto";
 import { Registry } from "prom-client";
@@ -11,11 +11,18 @@ import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { isRecord, listAt } from "../../../kube/kinds/fields.ts";
 import { type Cluster, startCluster } from "../../../lab/cluster.ts";
 import { defaultProfile } from "../../../lab/cluster-servers.ts";
+import { installGatewayApi } from "../../../lab/gateway-definitions.ts";
 import type { KubeconfigContext } from "../../../lab/kubeconfig.ts";
 import { Ledger } from "../../../lab/kubelet/ledger.ts";
 import { serverNames } from "../../../lab/lab.ts";
 import { type LoopbackNetworks, takeLoopbackNetworks } from "../../../lab/loopback-networks.ts";
-import { createFiller, createShop, createShopIngress, shopReplicas } from "../../../lab/shop.ts";
+import {
+  createFiller,
+  createShop,
+  createShopGateway,
+  createShopIngress,
+  shopReplicas,
+} from "../../../lab/shop.ts";
 import type { ProfileName } from "../../../lab/versions/profiles.ts";
 import { Observer } from "../../../observe/observer.ts";
 import { RecentJourneys } from "../../../observe/recent-journeys.ts";
@@ -25,6 +32,10 @@ import type { JourneyEvent } from "../../../timeline/journey-event.ts";
 import { type IngressSide, startLockstepSide, startStockSide } from "./ingress-side.ts";
 import { ReplicaWatch } from "./replica-watch.ts";
 
+/** The objects that lead Lockstep to the shop. Stock, like ingress-nginx, reads Ingresses alone. */
+export const routeKinds = ["ingress", "gateway"] as const;
+export type RouteKind = (typeof routeKinds)[number];
+
 export interface WorldOptions {
   readonly environment: Environment;
   readonly crypto: webcrypto.Crypto;
@@ -33,6 +44,7 @@ export interface WorldOptions {
   /** False without nginx: only the control plane starts. */
   readonly proxies: boolean;
   readonly followSlices: boolean;
+  readonly routes: RouteKind;
   /** 0 for any free port. */
   readonly ports: { readonly stock: number; readonly lockstep: number };
   readonly onStep: (step: string) => void;
@@ -182,17 +194,19 @@ export class World {
 
   /** Resolves when everything serves and one controller manager is throttled. */
   async start(): Promise<void> {
-    const { onStep, proxies } = this.#options;
+    const { onStep, proxies, routes } = this.#options;
     await this.#startClusters();
     this.#options.onClusters?.();
+    const objects =
+      routes === "gateway" ? "a Gateway, an HTTPRoute and an Ingress for stock" : "an Ingress";
     onStep(
-      `created a shop in alpha and beta, ${fillerServiceCount} other services in alpha, an Ingress in access`,
+      `created a shop in alpha and beta, ${fillerServiceCount} other services in alpha, ${objects} in access`,
     );
     await Promise.all([
       createShop(this.client("alpha"), shop),
       createFiller(this.client("alpha"), fillerServiceCount),
       createShop(this.client("beta"), shop),
-      createShopIngress(this.client("access")),
+      this.#createRoutes(),
     ]);
     onStep("lockstep sync copies the endpoints of alpha and beta to access");
     this.#startSync();
@@ -201,6 +215,16 @@ export class World {
     if (proxies) await this.#startSides();
     this.#watching = this.replicas.run(this.#stopping.signal);
     await this.cluster(busyCluster).controlPlane.restart(throttledFlags);
+  }
+
+  async #createRoutes(): Promise<void> {
+    const { environment, routes, signal } = this.#options;
+    const client = this.client("access");
+    const isGateway = routes === "gateway";
+    await createShopIngress(client, { onlyStock: isGateway });
+    if (!isGateway) return;
+    await installGatewayApi(client, { ...environment, signal });
+    await createShopGateway(client);
   }
 
   /** Stops everything in reverse order. Idempotent. */
