@@ -184,6 +184,47 @@ describe.skipIf(withoutNginx !== false)("TLS", () => {
     ]).toEqual([421, 421, 200, 200]);
   });
 
+  it("answers with 421 where the connection was opened for another listener of Gateways", async () => {
+    await world().echo("a/web:80");
+    const { port } = world().proxy;
+    const ofListener = { ports: [port], isListener: true as const };
+    const end = { path: "/", type: "Prefix" as const, service: "a/web:80", when: ofListener };
+    const elsewhere = { ...end, when: { ...ofListener, ports: [1] } };
+    const served = rule("/", "a/web:80");
+    await world().hosts({
+      "one.listen.example": [served],
+      "two.listen.example": [served, end],
+      "*.listen.example": [served, end],
+      "**.listen.example": [served, end],
+      "three.listen.example": [served, elsewhere],
+      "catch.example": [served],
+      "free.example": [served],
+    });
+    const pair = await authority.issueServer(["*.listen.example"]);
+    await push({ "a/listen": pair }, { "*": "a/listen" });
+    const url = `https://${tlsAddress}:${port}`;
+    const seen: unknown[] = [];
+    for (const [servername, host] of [
+      // One listener for both: a wildcard, at any depth, also where a host has rules of its own.
+      ["one.listen.example", "other.listen.example"],
+      ["One.listen.example", "a.b.listen.example"],
+      ["one.listen.example", "three.listen.example"],
+      ["catch.example", "free.example"],
+      ["catch.example", "lost.example"],
+      // Two.
+      ["one.listen.example", "two.listen.example"],
+      ["two.listen.example", "a.b.listen.example"],
+      ["catch.example", "two.listen.example"],
+      ["two.listen.example", "free.example"],
+      ["two.listen.example", "lost.example"],
+      ["two.listen.example", "two.listen.example"],
+    ] as const) {
+      seen.push((await http2Get(url, host, servername)).status);
+    }
+    expect(seen).toEqual([200, 200, 200, 200, 404, 421, 421, 421, 421, 421, 200]);
+    await push({}, { "*": "" });
+  });
+
   it("has browsers use https alone where it is asked for, unless the endpoint says otherwise", async () => {
     await world().echo("quiet");
     await world().echo("outspoken", "Strict-Transport-Security: max-age=1\r\n");

@@ -6,6 +6,11 @@ export interface RouteConditions {
   readonly ports?: readonly number[];
   /** The address of the proxy that it came to is one of these; any when absent. */
   readonly addresses?: readonly string[];
+  /**
+   * No condition: the rule stands for a listener that has the name of the host, at these ports and
+   * addresses. A connection that was opened for one listener is not used for another.
+   */
+  readonly isListener?: true;
   readonly method?: string;
   /** All of them. */
   readonly headers?: readonly FieldCondition[];

@@ -35,7 +35,24 @@ local function take_over(var)
     return admitted ~= nil and admitted.id == var.request_id and admitted or nil
 end
 
-local function find_rule(host, path)
+-- A client may use a connection for every host that its certificate covers. A Gateway has listeners for
+-- hosts, which differ in more than their routes: what came in for one is not another's.
+local function check_listener(var, host)
+    local name = var.ssl_server_name
+    if name == nil or name == host then
+        return
+    end
+    name = string.lower(name)
+    state.learn_host(name)
+    state.learn_host(host)
+    conditions.begin()
+    local ask = conditions.of_request
+    if route.listener_of(state.host, name, ask) ~= route.listener_of(state.host, host, ask) then
+        return answer.refuse(421, "wrong connection")
+    end
+end
+
+local function find_rule(var, host, path)
     state.refresh()
     if state.generation == 0 and not state.wait_for_load() then
         return answer.refuse(503, "nothing loaded yet")
@@ -47,6 +64,7 @@ local function find_rule(host, path)
     if problem ~= nil then
         return answer.refuse(500, problem)
     end
+    check_listener(var, host)
     return answer.refuse(404, "no route")
 end
 
@@ -82,6 +100,7 @@ local function check_connection(var, host)
     if not certificate.is_for(var.ssl_server_name, host) then
         return answer.refuse(421, "wrong connection")
     end
+    check_listener(var, host)
 end
 
 -- Stands for a part of a route that leads nowhere, which takes its share of the requests all the same.
@@ -200,7 +219,7 @@ function _M.admit(here, var)
         return admitted.service, admitted.policy, nil, admitted.headers
     end
     local path, host = var.uri, var.host
-    local rule = find_rule(host, path)
+    local rule = find_rule(var, host, path)
     if rule == state.UNDECODED then
         return nil
     end

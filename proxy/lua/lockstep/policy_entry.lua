@@ -241,6 +241,7 @@ local condition = object({ name = token, value = any, pattern = header_pattern }
 _M.when = object({
     ports = list(whole(1, 65535), MOST_ITEMS),
     addresses = list(ip_address, MOST_ITEMS),
+    isListener = one_of(true),
     method = token,
     headers = list(condition, MOST_ITEMS),
     query = list(condition, MOST_ITEMS),

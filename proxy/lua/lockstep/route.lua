@@ -118,6 +118,10 @@ function _M.compile(rules, prepare, name)
         local path = rule.path
         if rule.when ~= nil then
             host.is_conditional = true
+            if rule.when.isListener then
+                host.listeners = host.listeners or {}
+                table.insert(host.listeners, rule.when)
+            end
             conditions.prepare(rule.when)
         end
         if rule.type == "Exact" then
@@ -312,6 +316,36 @@ function _M.deep_wildcard_of(name)
         return nil
     end
     return "**" .. string.sub(name, dot), string.sub(name, dot + 1)
+end
+
+local function is_listener(host, ask)
+    for index = 1, host and host.listeners and #host.listeners or 0 do
+        if conditions.hold(host.listeners[index], ask) then
+            return true
+        end
+    end
+    return false
+end
+
+-- The name of the listener of a Gateway that has requests for this name, at the port and the address
+-- where the request came in; "*" where none has a name that fits.
+function _M.listener_of(find_host, name, ask)
+    if is_listener(find_host(name), ask) then
+        return name
+    end
+    local wildcard = _M.wildcard_of(name)
+    if wildcard and is_listener(find_host(wildcard), ask) then
+        return wildcard
+    end
+    local deep, rest = _M.deep_wildcard_of(name)
+    while deep do
+        if is_listener(find_host(deep), ask) then
+            -- The same listener as under its other name.
+            return string.sub(deep, 2)
+        end
+        deep, rest = _M.deep_wildcard_of(rest)
+    end
+    return "*"
 end
 
 -- The rule; or nothing, and a problem when it could not be found out. `find_host` gives the

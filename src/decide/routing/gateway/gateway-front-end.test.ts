@@ -83,6 +83,30 @@ it("gives a host to the closest listener of its namespace, also from routes of a
   expect([services("shop.example"), services("blog.example")]).toEqual([[""], ["infra/web:80"]]);
 });
 
+it("marks the names of listeners, also where a route leads all requests for them elsewhere", () => {
+  const near = { ...http, name: "near", hostname: "shop.example" };
+  const rules = [{ backendRefs: [{ name: "web", port: 80 }] }];
+  const { asked } = new GatewayFrontEnd().decide(
+    {
+      classes: [gatewayClass()],
+      gateways: [gateway({ name: "edge" }, [near])],
+      routes: [httpRoute({ name: "web" }, { parentRefs: [{ name: "edge" }], rules })],
+      grants: [],
+    },
+    facts,
+  );
+  const { hosts } = new Routing({ className: "none" }).decide({
+    ingresses: [],
+    classes: [],
+    others: asked,
+  });
+  const seen = hosts.get("shop.example")?.map(({ service, when }) => [service, when?.isListener]);
+  expect(seen).toEqual([
+    ["infra/web:80", undefined],
+    ["", true],
+  ]);
+});
+
 it("keeps names under a listener's wildcard, at any depth, from newer objects of other namespaces", () => {
   const edge = (namespace: string, hostname: string, createdAt: number) =>
     gateway({ namespace, name: "edge", createdAt }, [{ ...http, ...open, hostname }]);

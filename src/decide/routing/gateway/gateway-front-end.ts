@@ -392,7 +392,11 @@ function reachedHosts(
  */
 function endsOf({ host, port, address, origin, isAccepted }: DecidedListener): readonly Route[] {
   if (!isAccepted || host === anyHost) return [];
-  const when = { ports: [port], ...(address !== undefined && { addresses: [address] }) };
+  const when = {
+    ports: [port],
+    ...(address !== undefined && { addresses: [address] }),
+    isListener: true as const,
+  };
   return tableNames(host).map((name) => ({
     host: name,
     match: { path: "/", type: "Prefix", when },
