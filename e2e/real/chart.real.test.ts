@@ -34,6 +34,7 @@ it.each([
   ["ingress.replicas=0", "at '/ingress/replicas': minimum: got 0, want 1"],
   ["ingress.replica=3", "at '/ingress': additional properties 'replica' not allowed"],
   ["ingress.ports.http=80", "at '/ingress/ports/http': minimum: got 80, want 1,024"],
+  ["ingress.gatewayPorts.http={80}", "at '/ingress/gatewayPorts/http/0': minimum: got 80"],
   ["ingress.drainTimeoutSeconds=60", "at '/ingress/drainTimeoutSeconds': maximum: got 60, want 30"],
   ["ingress.settings.accessLog=no", "value must be one of 'file', 'stdout', 'off'"],
   ["ingress.settings.class=web", "additional properties 'class' not allowed"],
@@ -51,6 +52,22 @@ it.each([
   const run = await runProgram(helmProgram(), args);
   expect(run.code).not.toBe(0);
   expect(run.errorOutput).toContain(sentence);
+});
+
+it("opens ports for listeners of Gateways in nginx, the Service and the NetworkPolicy", async () => {
+  const ports = "ingress.gatewayPorts.http={9000},ingress.gatewayPorts.https={9443}";
+  const args = ["template", release, chart, "--kube-version", "1.36.0", "--set", ports];
+  const { output } = await runProgram(helmProgram(), args);
+  for (const line of [
+    "gatewayPorts:\n    - 9000",
+    "gatewayHttpsPorts:\n    - 9443",
+    "- { name: gateway-9000, port: 9000, targetPort: 9000 }",
+    "- { name: gateway-9443, port: 9443, targetPort: 9443 }",
+    "- { port: 9000, protocol: TCP }",
+    "- { port: 9443, protocol: TCP }",
+  ]) {
+    expect(output).toContain(line);
+  }
 });
 
 describe("on a real kube-apiserver", () => {

@@ -166,6 +166,8 @@ spec:
 {{- $_ := set $own "publishAddresses" $ingress.publishAddresses }}
 {{- $_ := set $own "deposeGhosts" $ingress.deposeGhosts }}
 {{- end }}
+{{- with $ingress.gatewayPorts.http }}{{ $_ := set $own "gatewayPorts" . }}{{ end }}
+{{- with $ingress.gatewayPorts.https }}{{ $_ := set $own "gatewayHttpsPorts" . }}{{ end }}
 {{- if $clusters.kubeconfigSecret }}
 {{- $_ := set $own "kubeconfig" "/etc/lockstep-clusters/kubeconfig" }}
 {{- if $ingress.publishAddresses }}
