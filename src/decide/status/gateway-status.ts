@@ -18,7 +18,11 @@ import { shown } from "../routing/shown-text.ts";
 /** The names that the specification gives to what is supported and tested; see docs/gateway.md. */
 export const supportedFeatures: readonly string[] = [
   "Gateway",
+  "GatewayAddressEmpty",
   "GatewayHTTPListenerIsolation",
+  "GatewayHTTPSListenerDetectMisdirectedRequests",
+  "GatewayPort8080",
+  "GatewayStaticAddresses",
   "HTTPRoute",
   "HTTPRoute303RedirectStatusCode",
   "HTTPRoute307RedirectStatusCode",
@@ -30,6 +34,7 @@ export const supportedFeatures: readonly string[] = [
   "HTTPRouteHostRewrite",
   "HTTPRouteMethodMatching",
   "HTTPRouteNamedRouteRule",
+  "HTTPRouteParentRefPort",
   "HTTPRoutePathRedirect",
   "HTTPRoutePathRewrite",
   "HTTPRoutePortRedirect",
