@@ -23,7 +23,7 @@ const own = "infra";
 const namespaces = [own, "apps", "shop"];
 const hostnames = ["a.x.example", "b.x.example", "*.x.example", "*.example"];
 const paths = ["/", "/p", "/p/q"];
-const ports = [80, 443];
+const ports = [80, 443, 9000];
 const services = namespaces.flatMap((namespace) =>
   ["one", "two"].map((one) => `${namespace}/${one}`),
 );
@@ -260,6 +260,9 @@ it("gives each request to the backend of the specification after every change", 
 });
 
 const proxyPorts: GatewayFacts["ports"] = {
-  http: new Map([[80, 80]]),
+  http: new Map([
+    [80, 80],
+    [9000, 9000],
+  ]),
   https: new Map([[443, 443]]),
 };
