@@ -90,6 +90,11 @@ const rules = [
     ],
   },
   {
+    ...path("/session"),
+    sessionPersistence: { sessionName: "shop" },
+    backendRefs: [to("one"), to("two", { weight: 3 })],
+  },
+  {
     ...path("/extended"),
     filters: [
       { type: "ExtensionRef", extensionRef: { group: "x.example", kind: "Filter", name: "one" } },
@@ -248,6 +253,26 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
     // Two workers, each of which keeps the shares: within a few of 20, 20 and 40.
     const near = (who: unknown, share: number) => Math.abs((counts.get(who) ?? 0) - share) <= 6;
     expect([near("one", 20), near("two", 20), near(500, 40)]).toEqual([true, true, true]);
+  });
+
+  it("keeps a session at its endpoint, whichever service that is of", async () => {
+    const seen = new Set<unknown>();
+    // With each share of the services some sessions begin.
+    for (let count = 0; count < 8; count += 1) {
+      const first = await ask("a.web.example", "/session");
+      const [cookie = ""] = String(first.headers["set-cookie"]).split(";");
+      expect(cookie).toMatch(/^shop=e[0-9a-f]{16}$/);
+      const { service } = echoed(first.text);
+      seen.add(service);
+      for (let again = 0; again < 4; again += 1) {
+        const next = await ask("a.web.example", "/session", { cookie });
+        expect([echoed(next.text)["service"], next.headers["set-cookie"]]).toEqual([
+          service,
+          undefined,
+        ]);
+      }
+    }
+    expect(seen).toEqual(new Set(["one", "two"]));
   });
 
   it("waits for an answer as long as the rule says", async () => {
