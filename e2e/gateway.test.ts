@@ -1,5 +1,6 @@
 // Gateways and HTTPRoutes through the lab, `lockstep ingress` and nginx as users run them: what
 // requests find, and what the status of each object says.
+import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseJson } from "../src/kube/client/client.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
@@ -18,12 +19,13 @@ const echo = (
   name: string,
   annotations: object = {},
   replicas = 1,
+  env: readonly object[] = [],
 ): readonly (readonly [string, object])[] => {
   const labels = { app: name };
   const container = {
     name: "echo",
     image: "registry.example/echo-basic:v0",
-    env: [{ name: "SERVICE_NAME", value: name }],
+    env: [{ name: "SERVICE_NAME", value: name }, ...env],
   };
   const template = { metadata: { labels, annotations }, spec: { containers: [container] } };
   const ports = [{ port: 8080, targetPort: 3000 }];
@@ -112,6 +114,7 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
   let port: number;
   /** Opened at the start for listeners of Gateways. */
   let declared: number;
+  let grpcPort: number;
 
   const create = (where: string, body: object) =>
     client.request({ verb: "create", method: "POST", path: where, body });
@@ -174,15 +177,19 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
       ...echo("apart", "far"),
       // Two, so that there is one to try after the first.
       ...echo("default", "slow", { "lab.lockstep.dev/response-time": "30s" }, 2),
+      ...echo("default", "calls", {}, 1, [{ name: "GRPC_ECHO_SERVER", value: "1" }]),
     ]) {
       await create(where, body);
     }
     declared = await world.freePort();
+    grpcPort = await world.freePort();
     ingress = await IngressProcess.start(world, "replica", [
       "--publish-address",
       address,
       "--gateway-port",
       String(declared),
+      "--grpc-port",
+      String(grpcPort),
     ]);
     port = Number(ingress.address.split(":")[1]);
     await createOurs("GatewayClass", "gatewayclasses", {
@@ -196,6 +203,7 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
         listeners: [
           { name: "http", port, protocol: "HTTP" },
           { name: "closed", port: 1, protocol: "HTTP" },
+          { name: "grpc", port: grpcPort, protocol: "HTTP" },
         ],
       },
     });
@@ -326,10 +334,12 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
     expect(listeners.map((one) => [one["name"], one["attachedRoutes"]])).toEqual([
       ["http", 1],
       ["closed", 0],
+      ["grpc", 0],
     ]);
     expect(listeners.map((one) => conditionsOf(one)["Accepted"])).toEqual([
       "True Accepted",
       "False PortUnavailable",
+      "True Accepted",
     ]);
     const ofClass = await statusOf(`${api}/v1/gatewayclasses/lockstep`);
     expect(conditionsOf(ofClass)).toEqual({ Accepted: "True Accepted" });
@@ -365,6 +375,56 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
     });
     expect((await ask("admin.example", "/")).status).toBe(404);
     expect(await statusAt(shop, "/")).toBe(404);
+  });
+
+  it("routes gRPC by service, method and headers, with the trailers of the endpoint", async () => {
+    const modified = {
+      type: "RequestHeaderModifier",
+      requestHeaderModifier: { set: [{ name: "X-Set", value: "new" }] },
+    };
+    const service = "gateway_api_conformance.echo_basic.grpcecho.GrpcEcho";
+    const method = (name: string) => ({ method: { service, method: name } });
+    await createOurs("GRPCRoute", "grpcroutes", {
+      metadata: { name: "calls" },
+      spec: {
+        parentRefs: [{ name: "edge" }],
+        hostnames: ["calls.example"],
+        rules: [
+          { matches: [method("Echo")], filters: [modified], backendRefs: [to("calls")] },
+          {
+            matches: [{ ...method("EchoTwo"), headers: [{ name: "v", value: "2" }] }],
+            backendRefs: [to("calls")],
+          },
+          { matches: [method("EchoThree")], backendRefs: [to("missing")] },
+        ],
+      },
+    });
+    const call = (name: string, headers = {}) =>
+      called(`http://${address}:${grpcPort}`, `/${service}/${name}`, "calls.example", headers);
+    await world.until("calls are served", async () => (await call("Echo")).status === 200);
+    const { text, trailers } = await call("Echo", { "x-set": "old" });
+    expect(trailers["grpc-status"]).toBe("0");
+    expect(text).toMatch(new RegExp(`/${service}/Echo.*x-set.*new.*calls`, "s"));
+    expect([
+      (await call("EchoTwo", { v: "2" })).status,
+      (await call("EchoTwo")).status,
+      (await call("EchoThree")).status,
+    ]).toEqual([200, 404, 503]);
+    // Neither at the port of HTTPRoutes.
+    expect((await ask("calls.example", `/${service}/Echo`)).status).toBe(404);
+    const parent = async () => {
+      const status = await statusOf(`${inDefault}/grpcroutes/calls`);
+      const [first] = listAt(status, "parents");
+      return isRecord(first) ? conditionsOf(first) : {};
+    };
+    await world.until(
+      "its status is written",
+      async () => (await parent())["Accepted"] !== undefined,
+    );
+    expect(await parent()).toEqual({
+      Accepted: "True Accepted",
+      ResolvedRefs: "False BackendNotFound",
+    });
   });
 
   it("leaves a host to the Ingress that had it before, and serves it once that is gone", async () => {
@@ -403,6 +463,42 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
     });
   });
 });
+
+/** A call without a message, over HTTP/2 without TLS. */
+function called(url: string, path: string, host: string, headers: Record<string, string>) {
+  return new Promise<{
+    readonly status: unknown;
+    readonly text: string;
+    readonly trailers: Readonly<Record<string, unknown>>;
+  }>((resolve, reject) => {
+    const session = connect(url);
+    session.on("error", reject);
+    const stream = session.request({
+      ":method": "POST",
+      ":path": path,
+      ":authority": host,
+      "content-type": "application/grpc",
+      te: "trailers",
+      ...headers,
+    });
+    let status: unknown;
+    let trailers: Readonly<Record<string, unknown>> = {};
+    const chunks: Buffer[] = [];
+    stream.on("response", (answer) => {
+      status = answer[":status"];
+    });
+    stream.on("trailers", (found) => {
+      trailers = found;
+    });
+    stream.on("data", (chunk: Buffer) => chunks.push(chunk));
+    stream.on("error", reject);
+    stream.on("close", () => {
+      session.close();
+      resolve({ status, text: Buffer.concat(chunks).toString("latin1"), trailers });
+    });
+    stream.end(Buffer.alloc(5));
+  });
+}
 
 function echoed(text: string): RawRecord {
   try {

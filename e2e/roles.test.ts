@@ -336,6 +336,15 @@ async function createGateway(): Promise<void> {
       rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
     },
   });
+  await call("lab-1", "POST", `${gatewayApi}/namespaces/shop/grpcroutes`, {
+    ...ofKind("GRPCRoute"),
+    metadata: { name: "calls" },
+    spec: {
+      parentRefs: [{ name: "edge" }],
+      hostnames: ["calls.example"],
+      rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
+    },
+  });
 }
 
 /** The lock of an old controller, as before leases. */

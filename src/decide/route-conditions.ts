@@ -12,21 +12,28 @@ export interface RouteConditions {
    */
   readonly isListener?: true;
   readonly method?: string;
+  /** Of the path, which has exactly two elements, `1` and `2`. */
+  readonly elements?: readonly FieldCondition[];
   /** All of them. */
   readonly headers?: readonly FieldCondition[];
   readonly query?: readonly FieldCondition[];
 }
 
-/** Of a header or a parameter of the query: its value, or an expression that matches it. */
+/** Of a header, a parameter of the query or an element of the path: its value, or an expression that matches it. */
 export interface FieldCondition {
   readonly name: string;
   readonly value?: string;
   readonly pattern?: string;
 }
 
-/** A method goes before headers, and more of them before fewer; then parameters of the query. */
+/**
+ * The longer text for the first element of the path goes before the shorter, then that for the second; then
+ * a method before headers, and more of them before fewer; then parameters of the query.
+ */
 export function compareConditions(a: RouteConditions = {}, b: RouteConditions = {}): number {
   return (
+    lengthOf(b.elements, "1") - lengthOf(a.elements, "1") ||
+    lengthOf(b.elements, "2") - lengthOf(a.elements, "2") ||
     countOf(b.method) - countOf(a.method) ||
     (b.headers?.length ?? 0) - (a.headers?.length ?? 0) ||
     (b.query?.length ?? 0) - (a.query?.length ?? 0)
@@ -35,4 +42,9 @@ export function compareConditions(a: RouteConditions = {}, b: RouteConditions = 
 
 function countOf(value: string | undefined): number {
   return value === undefined ? 0 : 1;
+}
+
+function lengthOf(conditions: readonly FieldCondition[] = [], wanted: string): number {
+  const found = conditions.find(({ name }) => name === wanted);
+  return (found?.value ?? found?.pattern ?? "").length;
 }

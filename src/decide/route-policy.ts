@@ -52,7 +52,7 @@ export interface RoutePolicy {
   readonly externalAuth?: ExternalAuth;
   readonly cors?: Cors;
   /** Every request is answered with this: the route is not valid, or is there to lead nowhere. */
-  readonly refuse?: 404 | 500;
+  readonly refuse?: 404 | 500 | 503;
   readonly requestHeaders?: HeaderChanges;
   readonly responseHeaders?: HeaderChanges;
   /** Further changes for the rule's own service; a canary has its own. */

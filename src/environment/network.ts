@@ -69,7 +69,8 @@ export interface BodyWriter {
   readonly pendingBytes: number;
   /** Resolves when little is pending, or the exchange is over. */
   drained(): Promise<void>;
-  end(bytes?: Uint8Array): void;
+  /** Clients of HTTP/2 get the trailers; for others they may be lost. */
+  end(bytes?: Uint8Array, trailers?: Headers): void;
   /** Breaks the connection: the client sees a reset, not an end. */
   abort(): void;
 }
@@ -97,6 +98,8 @@ export interface ListenOptions {
   readonly socketPath?: string;
   /** PEM; plain HTTP when absent. */
   readonly tls?: { readonly cert: string; readonly key: string };
+  /** Without TLS: HTTP/2 and nothing else. A simulation makes no difference. */
+  readonly http2?: boolean;
 }
 
 export interface Listener {

@@ -102,7 +102,7 @@ function answeredByProxy({ isSecure, path }: Question, { policy }: PathRule): An
     const verdict =
       refuse === 404
         ? "no route of the listener matches"
-        : "the rule is not valid; the status of its HTTPRoute says why";
+        : "the rule is not valid; the status of its route says why";
     return { status: refuse, verdict };
   }
   if (partRedirect !== undefined) {

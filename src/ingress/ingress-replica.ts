@@ -482,17 +482,19 @@ function ingressPorts(listen: IngressReplicaOptions["listen"]): readonly number[
 }
 
 /**
- * The ports that listeners may name, apart from those of gRPC without TLS: the proxy's own, and the usual
- * ones, which load balancers lead there.
+ * The ports that listeners may name: the proxy's own, and the usual ones, which load balancers lead there
+ * unless the proxy has them for something else.
  */
 function portsOf(listen: IngressReplicaOptions["listen"]): ProxyPorts {
-  const { plain, secure } = byScheme(listen);
-  const ports = (some: typeof plain, usual: number): ReadonlyMap<number, number> => {
+  const { plain, secure, grpc } = byScheme(listen);
+  const taken = new Set(listen.map(({ port }) => port));
+  const ports = (some: typeof plain, usual?: number): ReadonlyMap<number, number> => {
     const own = some.map(({ port }): [number, number] => [port, port]);
     const [first] = own;
-    return new Map([...(first === undefined ? [] : [[usual, first[1]] as const]), ...own]);
+    const isUsual = usual !== undefined && first !== undefined && !taken.has(usual);
+    return new Map([...(isUsual ? [[usual, first[1]] as const] : []), ...own]);
   };
-  return { http: ports(plain, 80), https: ports(secure, 443) };
+  return { http: ports(plain, 80), grpc: ports(grpc), https: ports(secure, 443) };
 }
 
 function firstPorts(listen: IngressReplicaOptions["listen"]): ExplainedTables["ports"] {
@@ -504,5 +506,6 @@ function byScheme(listen: IngressReplicaOptions["listen"]) {
   return {
     plain: listen.filter(({ tls, http2 }) => tls !== true && http2 !== true),
     secure: listen.filter(({ tls }) => tls === true),
+    grpc: listen.filter(({ http2 }) => http2 === true),
   };
 }

@@ -1,4 +1,4 @@
-// Gateways and HTTPRoutes as they stand: decided again with the routes, from the objects and from what
+// Gateways and their routes as they stand: decided again with the routes, from the objects and from what
 // else their rules depend on. `decide/routing/gateway/` has the rules.
 import type { Claimant } from "../decide/routing/certificate-claims.ts";
 import type { ClaimantChanges } from "../decide/routing/certificates.ts";
@@ -122,12 +122,13 @@ export class ShownGateways {
 
 /** Problems that authors read in the status of their object, and not in Events. */
 export function isOfGateways({ origin }: RoutingProblem): boolean {
-  return origin.kind === "HTTPRoute" || origin.kind === "Gateway" || origin.kind === "GatewayClass";
+  const kinds: readonly string[] = ["HTTPRoute", "GRPCRoute", "Gateway", "GatewayClass"];
+  return kinds.includes(origin.kind);
 }
 
 /** The names of a route that another object has. */
 export function takenHosts(table: RouteTable, { route, rules }: DecidedHttpRoute): HostProblems {
-  const messages = takenMessages(table).get(objectKey(route.metadata)) ?? [];
+  const messages = takenMessages(table).get(keyOf(route.kind, route.metadata)) ?? [];
   if (messages.length === 0) return { messages, isWhole: false };
   const hosts = new Set(rules.routes.map(({ host }) => host));
   return { messages, isWhole: messages.length >= hosts.size };
@@ -135,14 +136,18 @@ export function takenHosts(table: RouteTable, { route, rules }: DecidedHttpRoute
 
 const takenOfTables = new WeakMap<RouteTable, ReadonlyMap<string, readonly string[]>>();
 
-/** By route, `namespace/name`. Found once for a table: thousands of routes ask for theirs. */
+function keyOf(kind: string, named: Parameters<typeof objectKey>[0]): string {
+  return `${kind} ${objectKey(named)}`;
+}
+
+/** By kind and `namespace/name`. Found once for a table: thousands of routes ask for theirs. */
 function takenMessages(table: RouteTable): ReadonlyMap<string, readonly string[]> {
   const known = takenOfTables.get(table);
   if (known !== undefined) return known;
   const found = new Map<string, string[]>();
   for (const { origin, reason, message } of table.problems) {
-    if (reason !== "HostTaken" || origin.kind !== "HTTPRoute") continue;
-    const key = objectKey(origin);
+    if (reason !== "HostTaken") continue;
+    const key = keyOf(origin.kind, origin);
     const messages = found.get(key) ?? [];
     messages.push(message);
     found.set(key, messages);

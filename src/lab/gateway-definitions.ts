@@ -9,6 +9,7 @@ const kinds = [
   ["GatewayClass", "gatewayclasses", "v1", "Cluster"],
   ["Gateway", "gateways", "v1", "Namespaced"],
   ["HTTPRoute", "httproutes", "v1", "Namespaced"],
+  ["GRPCRoute", "grpcroutes", "v1", "Namespaced"],
   ["ReferenceGrant", "referencegrants", "v1beta1", "Namespaced"],
 ] as const;
 

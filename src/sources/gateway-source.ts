@@ -15,6 +15,7 @@ import {
   gatewayClassKind,
   gatewayGroup,
 } from "../kube/kinds/gateway-class.ts";
+import { grpcRouteKind } from "../kube/kinds/grpc-route.ts";
 import { type HttpRoute, httpRouteKind } from "../kube/kinds/http-route.ts";
 import type { Kind, Projected } from "../kube/kinds/kind.ts";
 import { type ReferenceGrant, referenceGrantKind } from "../kube/kinds/reference-grant.ts";
@@ -39,6 +40,7 @@ export const gatewayResources = [
   "gatewayclasses",
   "gateways",
   "httproutes",
+  "grpcroutes",
   "referencegrants",
 ] as const;
 
@@ -46,14 +48,17 @@ export type GatewayResource = (typeof gatewayResources)[number];
 
 type Versions = Readonly<Partial<Record<GatewayResource, GatewayVersion>>>;
 
+/** Of the resources that the API server has. Without ReferenceGrants nothing is granted. */
 interface GatewayWatches {
-  readonly versions: Versions;
-  readonly gatewayclasses: Reflector<GatewayClass>;
-  readonly gateways: Reflector<Gateway>;
-  readonly httproutes: Reflector<HttpRoute>;
-  /** Without their definition nothing is granted. */
-  readonly referencegrants: Reflector<ReferenceGrant> | undefined;
+  gatewayclasses?: Reflector<GatewayClass>;
+  gateways?: Reflector<Gateway>;
+  httproutes?: Reflector<HttpRoute>;
+  grpcroutes?: Reflector<HttpRoute>;
+  referencegrants?: Reflector<ReferenceGrant>;
 }
+
+/** Without one of these there is no Gateway API. */
+const needed: readonly GatewayResource[] = ["gatewayclasses", "gateways", "httproutes"];
 
 /** The first that serves a resource is used; their fields are the same. */
 const knownVersions: readonly GatewayVersion[] = ["v1", "v1beta1"];
@@ -67,7 +72,8 @@ export class GatewaySource {
   readonly #options: GatewaySourceOptions;
   readonly #abort = new AbortController();
   readonly #followers = new Set<() => void>();
-  #watches: GatewayWatches | undefined;
+  readonly #watches: GatewayWatches = {};
+  #versions: Versions = {};
   /** The API server has said that it has no such kinds. */
   #isAbsent = false;
   #cancelLook: CancelTimer | undefined;
@@ -82,44 +88,43 @@ export class GatewaySource {
   }
 
   get classes(): readonly GatewayClass[] {
-    return this.#watches?.gatewayclasses.store.snapshot() ?? [];
+    return this.#watches.gatewayclasses?.store.snapshot() ?? [];
   }
 
   get gateways(): readonly Gateway[] {
-    return this.#watches?.gateways.store.snapshot() ?? [];
+    return this.#watches.gateways?.store.snapshot() ?? [];
   }
 
+  /** HTTPRoutes, then GRPCRoutes. */
   get routes(): readonly HttpRoute[] {
-    return this.#watches?.httproutes.store.snapshot() ?? [];
+    const { httproutes, grpcroutes } = this.#watches;
+    const ofHttp = httproutes?.store.snapshot() ?? [];
+    const ofGrpc = grpcroutes?.store.snapshot() ?? [];
+    return ofGrpc.length === 0 ? ofHttp : [...ofHttp, ...ofGrpc];
   }
 
   get grants(): readonly ReferenceGrant[] {
-    return this.#watches?.referencegrants?.store.snapshot() ?? [];
+    return this.#watches.referencegrants?.store.snapshot() ?? [];
   }
 
   /** The version in which a resource is watched; undefined while it is not. */
   version(resource: GatewayResource): GatewayVersion | undefined {
-    return this.#watches?.versions[resource];
+    return this.#versions[resource];
   }
 
   /** Each watch with its state; empty where the cluster has no Gateway API. */
   watches(): readonly (readonly [GatewayResource, WatchStatus])[] {
-    const watches = this.#watches;
-    if (watches === undefined) return [];
     return gatewayResources.flatMap((one) => {
-      const watch = watches[one];
+      const watch = this.#watches[one];
       return watch === undefined ? [] : [[one, watchStatus(watch)] as const];
     });
   }
 
   /** Whether it is known what is asked for: there is no Gateway API, or all of it was listed. */
   get settled(): boolean {
-    const watches = this.#watches;
-    if (watches === undefined) return this.#isAbsent;
-    return gatewayResources.every((one) => {
-      const watch = watches[one];
-      return watch === undefined || watch.synced || watchStatus(watch).state === "refused";
-    });
+    const watches = Object.values(this.#watches);
+    if (watches.length === 0) return this.#isAbsent;
+    return watches.every((watch) => watch.synced || watchStatus(watch).state === "refused");
   }
 
   /** Calls back synchronously whenever any object may have changed, status included. */
@@ -138,25 +143,22 @@ export class GatewaySource {
     this.#abort.abort(new Error("Gateways are not needed any more"));
     this.#cancelLook?.();
     await this.#looking;
-    const watches = this.#watches;
-    if (watches === undefined) return;
-    await Promise.all(gatewayResources.map(async (one) => await watches[one]?.stop()));
+    await Promise.all(gatewayResources.map(async (one) => await this.#watches[one]?.stop()));
   }
 
+  /** Until all are watched: their definitions may be installed one after the other, or some later. */
   async #look(): Promise<void> {
     const { timers, log, cluster } = this.#options;
     try {
       const versions = await this.#served();
-      if (versions.gatewayclasses && versions.gateways && versions.httproutes) {
-        this.#watch(versions, versions.gatewayclasses, versions.gateways, versions.httproutes);
-        return;
-      }
-      this.#isAbsent = true;
+      if (this.#abort.signal.aborted) return;
+      if (needed.every((one) => versions[one] !== undefined)) this.#watch(versions);
+      else this.#isAbsent = true;
+      if (gatewayResources.every((one) => this.#watches[one] !== undefined)) return;
     } catch (error) {
       if (this.#abort.signal.aborted) return;
       log.warn("cannot read whether the cluster has the Gateway API", { cluster, error });
     }
-    if (this.#abort.signal.aborted) return;
     this.#cancelLook = timers.after(lookAgainMs, () => {
       this.#looking = this.#look();
     });
@@ -188,26 +190,23 @@ export class GatewaySource {
     }
   }
 
-  #watch(
-    versions: Versions,
-    ofClasses: GatewayVersion,
-    ofGateways: GatewayVersion,
-    ofRoutes: GatewayVersion,
-  ): void {
-    const ofGrants = versions.referencegrants;
-    const watches: GatewayWatches = {
-      versions,
-      gatewayclasses: this.#reflector(gatewayClassKind(ofClasses)),
-      gateways: this.#reflector(gatewayKind(ofGateways)),
-      httproutes: this.#reflector(httpRouteKind(ofRoutes)),
-      referencegrants: ofGrants && this.#reflector(referenceGrantKind(ofGrants)),
-    };
-    this.#watches = watches;
-    for (const one of gatewayResources) watches[one]?.start();
+  /** Those that are not watched yet, in the first version in which each was found. */
+  #watch(found: Versions): void {
+    const versions = { ...found, ...this.#versions };
+    this.#versions = versions;
+    const watches = this.#watches;
+    const { gatewayclasses, gateways, httproutes, grpcroutes, referencegrants } = versions;
+    if (gatewayclasses) watches.gatewayclasses ??= this.#started(gatewayClassKind(gatewayclasses));
+    if (gateways) watches.gateways ??= this.#started(gatewayKind(gateways));
+    if (httproutes) watches.httproutes ??= this.#started(httpRouteKind(httproutes));
+    if (grpcroutes) watches.grpcroutes ??= this.#started(grpcRouteKind(grpcroutes));
+    if (referencegrants) {
+      watches.referencegrants ??= this.#started(referenceGrantKind(referencegrants));
+    }
   }
 
-  #reflector<T extends Projected>(kind: Kind<T>): Reflector<T> {
-    return new Reflector<T>({
+  #started<T extends Projected>(kind: Kind<T>): Reflector<T> {
+    const reflector = new Reflector<T>({
       ...this.#options,
       kind,
       indexes: {},
@@ -218,6 +217,8 @@ export class GatewaySource {
         },
       ],
     });
+    reflector.start();
+    return reflector;
   }
 }
 

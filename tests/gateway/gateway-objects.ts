@@ -1,6 +1,7 @@
 // Objects of the Gateway API as small as tests can have them, read as those of an API server are.
 import { type Gateway, gatewayKind } from "../../src/kube/kinds/gateway.ts";
 import { type GatewayClass, gatewayClassKind } from "../../src/kube/kinds/gateway-class.ts";
+import { grpcRouteKind } from "../../src/kube/kinds/grpc-route.ts";
 import { type HttpRoute, httpRouteKind } from "../../src/kube/kinds/http-route.ts";
 import { type ReferenceGrant, referenceGrantKind } from "../../src/kube/kinds/reference-grant.ts";
 
@@ -27,6 +28,10 @@ export function gateway(named: Named, listeners: readonly object[], spec: object
 
 export function httpRoute(named: Named, spec: object): HttpRoute {
   return httpRouteKind("v1").project({ metadata: metadataOf(named), spec });
+}
+
+export function grpcRoute(named: Named, spec: object): HttpRoute {
+  return grpcRouteKind("v1").project({ metadata: metadataOf(named), spec });
 }
 
 export function referenceGrant(named: Named, spec: object): ReferenceGrant {

@@ -8,7 +8,13 @@ const whole = {
   endpoints: ["10.0.0.1:8080"],
   copies: ["web", "web-lab-0"],
   status: "192.0.2.10",
-  gateways: ["Accepted=True", "Accepted=True Programmed=True", "Accepted=True ResolvedRefs=True"],
+  gateways: [
+    "Accepted=True",
+    "Accepted=True Programmed=True",
+    "Accepted=True ResolvedRefs=True",
+    // Its namespace has neither a port for gRPC nor the service.
+    "Accepted=False ResolvedRefs=False",
+  ],
   events: [
     "annotation lockstep.dev/server-snippet: snippets are not supported, for security: " +
       "text of an object never becomes nginx configuration",

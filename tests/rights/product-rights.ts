@@ -52,7 +52,7 @@ export interface ProductRun {
   readonly endpoints: readonly string[];
   readonly copies: readonly string[];
   readonly status: string;
-  /** The condition types in the status of the GatewayClass, the Gateway and the HTTPRoute. */
+  /** The condition types in the status of the GatewayClass, the Gateway, the HTTPRoute and the GRPCRoute. */
   readonly gateways: readonly string[];
   /** The Events for the author of the Ingress. */
   readonly events: readonly string[];
@@ -303,6 +303,16 @@ class RightsWorld {
         rules: [{ backendRefs: [{ name: "web", namespace: "shop", port: 80 }] }],
       },
     });
+    await this.#call("edge", "POST", `${gatewayApi}/namespaces/team/grpcroutes`, {
+      apiVersion,
+      kind: "GRPCRoute",
+      metadata: { name: "calls" },
+      spec: {
+        parentRefs: [{ name: "edge" }],
+        hostnames: ["calls.example"],
+        rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
+      },
+    });
     const grants = "/apis/gateway.networking.k8s.io/v1beta1/namespaces/shop/referencegrants";
     await this.#call("edge", "POST", grants, {
       apiVersion: "gateway.networking.k8s.io/v1beta1",
@@ -318,10 +328,12 @@ class RightsWorld {
   async #gatewayStatuses(): Promise<readonly string[]> {
     const objectAt = async (path: string) => await this.#call("edge", "GET", gatewayApi + path);
     const route = await objectAt("/namespaces/team/httproutes/web");
+    const calls = await objectAt("/namespaces/team/grpcroutes/calls");
     const withConditions = [
       objectsAt(await objectAt("/gatewayclasses/lockstep"), "status", "conditions"),
       objectsAt(await objectAt("/namespaces/team/gateways/edge"), "status", "conditions"),
       objectsAt(objectsAt(route, "status", "parents")[0], "conditions"),
+      objectsAt(objectsAt(calls, "status", "parents")[0], "conditions"),
     ];
     return withConditions.map((conditions) =>
       conditions.map((one) => `${textAt(one, "type")}=${textAt(one, "status")}`).join(" "),

@@ -175,7 +175,8 @@ local function follow(here, var, path, rule)
     local name = chosen and chosen.service or rule.service
     local headers = chosen or policy.ownHeaders
     if name == NOWHERE then
-        return answer.refuse(500, "not a valid route")
+        -- A gRPC client reads 503 as UNAVAILABLE.
+        return answer.refuse(prepared.streams and 503 or 500, "not a valid route")
     end
     if prepared.rewrite ~= nil then
         policy_steps.rewrite(prepared, var, path)

@@ -1,5 +1,5 @@
 -- The conditions of a rule on a request besides its host and path: the port and the address it came
--- in by, its method, headers and parameters of its query. Pure: `ask` reads the request. The twin is in
+-- in by, its method, elements of its path, headers and parameters of its query. Pure: `ask` reads the request. The twin is in
 -- src/outputs/nginx/route-match.ts.
 local pattern = require("lockstep.pattern")
 
@@ -25,6 +25,7 @@ end
 
 -- Once, before it is asked for.
 function _M.prepare(when)
+    prepare_fields(when.elements)
     prepare_fields(when.headers)
     prepare_fields(when.query)
     when.port_set = set_of(when.ports)
@@ -53,8 +54,21 @@ local function all_fit(fields, value_of)
     return true
 end
 
+-- Of the path, which must have exactly two.
+local function have_elements(fields, path)
+    local first, second = string.match(path, "^/([^/]+)/([^/]+)$")
+    for index = 1, #fields do
+        local field = fields[index]
+        local fine, problem = fits(field, field.name == "1" and first or field.name == "2" and second or nil)
+        if not fine then
+            return false, problem
+        end
+    end
+    return true
+end
+
 -- Without `ask` nothing is known of the request, and nothing holds.
-function _M.hold(when, ask)
+function _M.hold(when, ask, path)
     if ask == nil then
         return false
     end
@@ -67,7 +81,14 @@ function _M.hold(when, ask)
     if when.method ~= nil and when.method ~= ask.method() then
         return false
     end
-    local fine, problem = all_fit(when.headers, ask.header)
+    local fine, problem = true, nil
+    if when.elements ~= nil then
+        fine, problem = have_elements(when.elements, path)
+        if not fine then
+            return false, problem
+        end
+    end
+    fine, problem = all_fit(when.headers, ask.header)
     if not fine then
         return false, problem
     end

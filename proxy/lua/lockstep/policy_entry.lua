@@ -243,6 +243,7 @@ _M.when = object({
     addresses = list(ip_address, MOST_ITEMS),
     isListener = one_of(true),
     method = token,
+    elements = list(condition, MOST_ITEMS),
     headers = list(condition, MOST_ITEMS),
     query = list(condition, MOST_ITEMS),
 })
@@ -253,7 +254,7 @@ _M.canaries = list(canary, MOST_ITEMS)
 -- The policy, or an error that says what is wrong with it.
 _M.parse = object({
     closed = one_of(true),
-    refuse = one_of(404, 500),
+    refuse = one_of(404, 500, 503),
     requestHeaders = header_changes,
     responseHeaders = header_changes,
     mirrors = list(

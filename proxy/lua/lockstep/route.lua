@@ -199,12 +199,12 @@ local function longer_regex(regexes, path, prefix)
 end
 
 -- The first rule of a path that holds; or nothing, and a problem when that took too long.
-local function first_holding(rule, ask)
+local function first_holding(rule, ask, path)
     while rule do
         if rule.when == nil then
             return rule
         end
-        local holds, problem = conditions.hold(rule.when, ask)
+        local holds, problem = conditions.hold(rule.when, ask, path)
         if holds then
             return rule
         end
@@ -232,16 +232,16 @@ end
 
 local function longest_holding_prefix(host, path, ask)
     if string.byte(path) ~= SLASH then
-        return first_holding(host.prefix[path], ask)
+        return first_holding(host.prefix[path], ask, path)
     end
     local ends = ends_of(path, host.deepest)
     for depth = #ends, 1, -1 do
-        local rule, problem = first_holding(host.prefix[string.sub(path, 1, ends[depth])], ask)
+        local rule, problem = first_holding(host.prefix[string.sub(path, 1, ends[depth])], ask, path)
         if rule ~= nil or problem ~= nil then
             return rule, problem
         end
     end
-    return first_holding(host.prefix[""], ask)
+    return first_holding(host.prefix[""], ask, path)
 end
 
 local function longer_holding_regex(regexes, path, prefix, ask)
@@ -253,7 +253,7 @@ local function longer_holding_regex(regexes, path, prefix, ask)
         end
         local matched, problem = pattern.matches(rule.pattern, path)
         if matched then
-            rule, problem = first_holding(rule, ask)
+            rule, problem = first_holding(rule, ask, path)
         end
         if problem ~= nil then
             return nil, problem
@@ -268,7 +268,7 @@ end
 -- As `match`, where rules ask for more than a path.
 local function match_conditional(host, path, ask)
     conditions.begin()
-    local rule, problem = first_holding(host.exact[path], ask)
+    local rule, problem = first_holding(host.exact[path], ask, path)
     if rule ~= nil or problem ~= nil then
         return rule, problem
     end

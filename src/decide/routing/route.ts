@@ -9,7 +9,14 @@ import { plain } from "./shown-text.ts";
 /** The object that a route comes from: it gets the problems, and its age decides conflicts. */
 export interface RouteOrigin {
   /** An object; or a setting of Lockstep, whose name is that of its flag. */
-  readonly kind: "Ingress" | "IngressClass" | "GatewayClass" | "Gateway" | "HTTPRoute" | "setting";
+  readonly kind:
+    | "Ingress"
+    | "IngressClass"
+    | "GatewayClass"
+    | "Gateway"
+    | "HTTPRoute"
+    | "GRPCRoute"
+    | "setting";
   /** Empty for an object of no namespace. */
   readonly namespace: string;
   readonly name: string;

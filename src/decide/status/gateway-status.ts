@@ -1,4 +1,4 @@
-// The desired status of GatewayClasses, Gateways and HTTPRoutes, from what was decided about them. What
+// The desired status of GatewayClasses, Gateways, HTTPRoutes and GRPCRoutes, from what was decided about them. What
 // other controllers wrote stays: conditions of other types, and parents that are not ours. Pure.
 import { isDeepStrictEqual } from "node:util";
 import { toTime, type WallMs } from "../../environment/clock.ts";
@@ -17,6 +17,8 @@ import { shown } from "../routing/shown-text.ts";
 
 /** The names that the specification gives to what is supported and tested; see docs/gateway.md. */
 export const supportedFeatures: readonly string[] = [
+  "GRPCRoute",
+  "GRPCRouteNamedRouteRule",
   "Gateway",
   "GatewayAddressEmpty",
   "GatewayHTTPListenerIsolation",

@@ -10,12 +10,17 @@ const connectionHeaders: ReadonlySet<string> = new Set([
   "transfer-encoding",
 ]);
 
-/** Node has already lowered the names and joined most repeated headers. */
+/**
+ * Node has already lowered the names and joined most repeated headers. Of those that HTTP/2 has for the
+ * request line only the host is kept.
+ */
 export function plainHeaders(headers: IncomingHttpHeaders): Headers {
   const plain: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || connectionHeaders.has(name)) continue;
-    plain[name] = typeof value === "string" ? value : value.join(", ");
+    if (name.startsWith(":") && name !== ":authority") continue;
+    plain[name === ":authority" ? "host" : name] =
+      typeof value === "string" ? value : value.join(", ");
   }
   return plain;
 }

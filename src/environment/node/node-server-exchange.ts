@@ -1,5 +1,7 @@
 // One exchange as the server's handler sees it, over Node's request and response objects.
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
+import type { Http2ServerRequest } from "node:http2";
+import type { Writable } from "node:stream";
 import type { Log } from "../log.ts";
 import {
   type BodyWriter,
@@ -14,9 +16,18 @@ import { chunksOf } from "./node-body.ts";
 import { plainHeaders } from "./node-headers.ts";
 import { exchangeFailure } from "./node-network-errors.ts";
 
+/** Of HTTP/1.1 or of HTTP/2. */
+export interface NodeResponse extends Writable {
+  statusCode: number;
+  readonly headersSent: boolean;
+  setHeader(name: string, value: string): unknown;
+  addTrailers(trailers: Headers): void;
+  flushHeaders?(): void;
+}
+
 export async function handleExchange(
-  message: IncomingMessage,
-  response: ServerResponse,
+  message: IncomingMessage | Http2ServerRequest,
+  response: NodeResponse,
   handler: ExchangeHandler,
   log: Log,
 ): Promise<void> {
@@ -43,7 +54,10 @@ export async function handleExchange(
   }
 }
 
-function incoming(message: IncomingMessage, closed: AbortSignal): IncomingRequest {
+function incoming(
+  message: IncomingMessage | Http2ServerRequest,
+  closed: AbortSignal,
+): IncomingRequest {
   const method = message.method ?? "GET";
   const target = message.url ?? "/";
   const peer = socketAddress(message.socket);
@@ -69,12 +83,12 @@ function brokenBody(error: Error): Error {
  * packet, and a watch's headers do not wait for its first event.
  */
 class Answer implements BodyWriter {
-  readonly #response: ServerResponse;
+  readonly #response: NodeResponse;
   readonly #closed: AbortSignal;
   #begun = false;
   #ended = false;
 
-  constructor(response: ServerResponse, closed: AbortSignal) {
+  constructor(response: NodeResponse, closed: AbortSignal) {
     this.#response = response;
     this.#closed = closed;
   }
@@ -88,7 +102,7 @@ class Answer implements BodyWriter {
     this.#response.statusCode = status;
     for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
     queueMicrotask(() => {
-      if (this.#isOpen() && !this.#response.headersSent) this.#response.flushHeaders();
+      if (this.#isOpen() && !this.#response.headersSent) this.#response.flushHeaders?.();
     });
     return this;
   }
@@ -126,9 +140,10 @@ class Answer implements BodyWriter {
     });
   }
 
-  end(bytes?: Uint8Array): void {
+  end(bytes?: Uint8Array, trailers?: Headers): void {
     if (!this.#isOpen()) return;
     this.#ended = true;
+    if (trailers !== undefined) this.#response.addTrailers(trailers);
     this.#response.end(bytes);
   }
 

@@ -1,4 +1,5 @@
-// An HTTPRoute of the Gateway API: to which Gateways it is attached, for which hosts, and its rules.
+// An HTTPRoute of the Gateway API: to which Gateways it is attached, for which hosts, and its rules. A
+// GRPCRoute is read to the same form (grpc-route.ts).
 // Anything not understood here keeps its name, so that the rule is refused rather than served without it.
 import {
   listAt,
@@ -16,6 +17,7 @@ import type { Kind, ObjectMeta } from "./kind.ts";
 import { objectRecord, projectMetadata } from "./metadata.ts";
 
 export interface HttpRoute {
+  readonly kind: RouteKindName;
   readonly metadata: ObjectMeta;
   readonly generation: number;
   readonly parentRefs: readonly ParentRef[];
@@ -23,6 +25,8 @@ export interface HttpRoute {
   readonly rules: readonly HttpRouteRule[];
   readonly status: unknown;
 }
+
+export type RouteKindName = "HTTPRoute" | "GRPCRoute";
 
 export interface ParentRef extends ObjectReference {
   readonly sectionName: string | undefined;
@@ -67,6 +71,15 @@ export interface HttpRouteMatch {
   readonly method: string | undefined;
   readonly headers: readonly FieldMatch[];
   readonly queryParams: readonly FieldMatch[];
+  /** Of a gRPC call: it is a POST to `/SERVICE/METHOD`. */
+  readonly call?: CallMatch;
+}
+
+/** Absent for any. */
+export interface CallMatch {
+  readonly service?: string;
+  readonly method?: string;
+  readonly type: string;
 }
 
 export interface FieldMatch {
@@ -141,22 +154,32 @@ export interface HttpRewrite {
 }
 
 export function httpRouteKind(version: GatewayVersion): Kind<HttpRoute> {
+  return routeKind(version, "HTTPRoute", "httproutes", ruleOf);
+}
+
+export function routeKind(
+  version: GatewayVersion,
+  name: RouteKindName,
+  resource: string,
+  rule: (entry: unknown) => HttpRouteRule,
+): Kind<HttpRoute> {
   const kind: Kind<HttpRoute> = {
     group: gatewayGroup,
     version,
-    kind: "HTTPRoute",
-    resource: "httproutes",
+    kind: name,
+    resource,
     namespaced: true,
     project: (raw, similar) => {
       const object = objectRecord(raw);
       const spec = recordAt(object, "spec");
       return {
+        kind: name,
         metadata: projectMetadata(object, kind, similar?.metadata),
         generation: generationOf(object),
         parentRefs: listAt(spec, "parentRefs").map(parentRefOf),
         hostnames: stringsAt(spec, "hostnames"),
-        // The API server writes this rule where the author gave none.
-        rules: listAt(spec, "rules").map(ruleOf),
+        // Of an HTTPRoute the API server writes this rule where the author gave none.
+        rules: listAt(spec, "rules").map(rule),
         status: object["status"],
       };
     },
@@ -232,7 +255,7 @@ function matchOf(entry: unknown): HttpRouteMatch {
   };
 }
 
-function fieldMatchOf(entry: unknown): FieldMatch {
+export function fieldMatchOf(entry: unknown): FieldMatch {
   const match = requiredRecord(entry, "a match of a field");
   return {
     name: optionalString(match, "name") ?? "",
@@ -241,7 +264,7 @@ function fieldMatchOf(entry: unknown): FieldMatch {
   };
 }
 
-function backendRefOf(entry: unknown): HttpBackendRef {
+export function backendRefOf(entry: unknown): HttpBackendRef {
   const backend = requiredRecord(entry, "a backendRef");
   return {
     ...backendReferenceOf(backend),
@@ -254,7 +277,7 @@ function backendReferenceOf(backend: RawRecord): BackendReference {
   return { ...referenceOf(backend, "Service"), port: optionalInteger(backend, "port") };
 }
 
-function filterOf(entry: unknown): HttpRouteFilter {
+export function filterOf(entry: unknown): HttpRouteFilter {
   const filter = requiredRecord(entry, "a filter");
   const requestHeaders = optionalRecordAt(filter, "requestHeaderModifier");
   const responseHeaders = optionalRecordAt(filter, "responseHeaderModifier");

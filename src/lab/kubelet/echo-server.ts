@@ -1,6 +1,7 @@
 // The echo servers of other people's conformance suites, which read from an answer what reached a
 // pod, and which pod. A pod with the image of one answers in its form: the request, headers as
-// lists under Go's spelling of their names, and the container's environment.
+// lists under Go's spelling of their names, and the container's environment. A pod whose environment has
+// GRPC_ECHO_SERVER answers so over gRPC.
 import type { IncomingRequest } from "../../environment/network.ts";
 import type { StringMap } from "../../kube/kinds/intern.ts";
 import type { KubeletPod } from "./kubelet-pod.ts";
@@ -8,6 +9,8 @@ import type { KubeletPod } from "./kubelet-pod.ts";
 export interface EchoServer {
   /** Where it listens, whatever the pod declares. */
   readonly port: number;
+  /** It serves gRPC there, and nothing else. */
+  readonly isGrpc: boolean;
   /** The environment of its container. */
   readonly env: StringMap;
 }
@@ -25,7 +28,8 @@ export function echoServerOf({ containers }: KubeletPod): EchoServer | undefined
   const { env } = container;
   const asked = Number(env["HTTP_PORT"]);
   const isPort = Number.isInteger(asked) && asked >= 1 && asked <= 65_535;
-  return { port: isPort ? asked : usualPort, env };
+  const isGrpc = (env["GRPC_ECHO_SERVER"] ?? "") !== "";
+  return { port: isPort ? asked : usualPort, isGrpc, env };
 }
 
 type EchoedRequest = Pick<IncomingRequest, "method" | "target" | "headers">;
@@ -45,6 +49,55 @@ export function echoOf({ method, target, headers }: EchoedRequest, env: StringMa
     service: env["SERVICE_NAME"] ?? "",
     pod: env["POD_NAME"] ?? "",
   };
+}
+
+export interface GrpcAnswer {
+  readonly body?: Uint8Array;
+  readonly trailers: StringMap;
+}
+
+/** The service of gateway-api's server; its third method is there and not implemented. */
+const grpcService = "/gateway_api_conformance.echo_basic.grpcecho.GrpcEcho/";
+const grpcMethods: readonly string[] = ["Echo", "EchoTwo"];
+const unimplemented = "12";
+
+export function grpcEchoOf({ target, headers }: EchoedRequest, env: StringMap): GrpcAnswer {
+  const method = target.startsWith(grpcService) ? target.slice(grpcService.length) : "";
+  if (!grpcMethods.includes(method)) return { trailers: { "grpc-status": unimplemented } };
+  const context = Buffer.concat([
+    protoText(1, env["NAMESPACE"] ?? ""),
+    protoText(2, env["INGRESS_NAME"] ?? ""),
+    protoText(3, env["SERVICE_NAME"] ?? ""),
+    protoText(4, env["POD_NAME"] ?? ""),
+  ]);
+  const assertions = Buffer.concat([
+    protoText(1, target),
+    ...Object.entries(headers).map(([name, value]) =>
+      protoBytes(2, Buffer.concat([protoText(1, name), protoText(2, value)])),
+    ),
+    protoText(3, headers["host"] ?? ""),
+    protoBytes(4, context),
+  ]);
+  return { body: grpcMessage(protoBytes(1, assertions)), trailers: { "grpc-status": "0" } };
+}
+
+/** Not compressed, with its length in front. */
+function grpcMessage(message: Uint8Array): Uint8Array {
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  return Buffer.concat([head, message]);
+}
+
+function protoText(field: number, text: string): Uint8Array {
+  return protoBytes(field, Buffer.from(text));
+}
+
+/** A field of a protobuf message that has a length. */
+function protoBytes(field: number, bytes: Uint8Array): Uint8Array {
+  const length: number[] = [];
+  let left = bytes.length;
+  for (; left >= 128; left = Math.floor(left / 128)) length.push((left % 128) + 128);
+  return Buffer.concat([Buffer.from([field * 8 + 2, ...length, left]), bytes]);
 }
 
 const delay = /^([0-9]+(?:\.[0-9]+)?)(ms|s)$/;

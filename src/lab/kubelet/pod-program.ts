@@ -11,6 +11,7 @@ import {
   echoDelayMs,
   echoLine,
   echoOf,
+  grpcEchoOf,
   RetrySimulation,
 } from "./echo-server.ts";
 import type { Ledger } from "./ledger.ts";
@@ -104,9 +105,10 @@ export class PodProgram {
   }
 
   async #listen(): Promise<void> {
-    const { network, identity, ports } = this.#options;
+    const { network, identity, ports, echo } = this.#options;
     for (const port of new Set(ports)) {
-      const listener = await network.listen({ host: identity.address, port }, (exchange) =>
+      const http2 = echo?.isGrpc === true && port === echo.port;
+      const listener = await network.listen({ host: identity.address, port, http2 }, (exchange) =>
         this.#answer(exchange, port),
       );
       this.#listeners.push(listener);
@@ -166,6 +168,11 @@ export class PodProgram {
     if (!(headers["user-agent"] ?? "").startsWith("kube-probe/")) {
       const isEchoed = echo !== undefined && failure === undefined;
       print(isEchoed ? echoLine(exchange.request) : `${method} ${target} ${status}`);
+    }
+    if (echo?.isGrpc === true && port === echo.port) {
+      const { body, trailers } = grpcEchoOf(exchange.request, echo.env);
+      exchange.respond(status, { "content-type": "application/grpc" }).end(body, trailers);
+      return;
     }
     const host = headers["host"] ?? "";
     const answer =

@@ -106,13 +106,15 @@ export function matchPath(
   path: string,
   asked?: AskedRequest,
 ): PathRule | undefined {
-  const exact = firstHolding(host.exact.get(path), asked);
+  const exact = firstHolding(host.exact.get(path), path, asked);
   if (exact !== undefined) return exact;
   const prefix = longestPrefix(host, path, asked);
   const least = prefix === undefined ? 0 : prefixLength(prefix);
   for (const { path: text, rules, expression } of host.regexes) {
     if (textLength(text) <= least) return prefix;
-    const rule = expression.matcher(path).lookingAt() ? firstHolding(rules, asked) : undefined;
+    const rule = expression.matcher(path).lookingAt()
+      ? firstHolding(rules, path, asked)
+      : undefined;
     if (rule !== undefined) return rule;
   }
   return prefix;
@@ -120,16 +122,18 @@ export function matchPath(
 
 function firstHolding(
   rules: readonly PathRule[] = [],
+  path: string,
   asked: AskedRequest | undefined,
 ): PathRule | undefined {
   return rules.find(
-    ({ when }) => when === undefined || (asked !== undefined && holds(when, asked)),
+    ({ when }) => when === undefined || (asked !== undefined && holds(when, path, asked)),
   );
 }
 
 /** The twin of proxy/lua/lockstep/conditions.lua. */
 function holds(
-  { ports, addresses, method, headers, query }: RouteConditions,
+  { ports, addresses, method, elements, headers, query }: RouteConditions,
+  path: string,
   asked: AskedRequest,
 ): boolean {
   const hasHeader = (one: FieldCondition) => fits(one, asked.headers[one.name.toLowerCase()]);
@@ -138,9 +142,15 @@ function holds(
     (asked.port === undefined || ports?.includes(asked.port) !== false) &&
     (asked.address === undefined || addresses?.includes(asked.address) !== false) &&
     (method === undefined || method === asked.method) &&
+    (elements === undefined || haveElements(path, elements)) &&
     headers?.every(hasHeader) !== false &&
     query?.every(hasParameter) !== false
   );
+}
+
+function haveElements(path: string, conditions: readonly FieldCondition[]): boolean {
+  const [, ...elements] = /^\/([^/]+)\/([^/]+)$/.exec(path) ?? [];
+  return conditions.every((one) => fits(one, elements[Number(one.name) - 1]));
 }
 
 function fits({ value, pattern }: FieldCondition, found: string | undefined): boolean {
@@ -155,7 +165,7 @@ function longestPrefix(
 ): PathRule | undefined {
   let candidate = path;
   for (;;) {
-    const rule = firstHolding(host.prefix.get(candidate), asked);
+    const rule = firstHolding(host.prefix.get(candidate), path, asked);
     if (rule !== undefined) return rule;
     const slash = candidate.lastIndexOf("/");
     if (slash < 0) return undefined;

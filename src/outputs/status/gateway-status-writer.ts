@@ -19,6 +19,7 @@ import type { Environment } from "../../environment/environment.ts";
 import { type KubeClient, StatusError } from "../../kube/client/client.ts";
 import { gatewayKind } from "../../kube/kinds/gateway.ts";
 import { gatewayClassKind } from "../../kube/kinds/gateway-class.ts";
+import { grpcRouteKind } from "../../kube/kinds/grpc-route.ts";
 import { type HttpRoute, httpRouteKind } from "../../kube/kinds/http-route.ts";
 import type { LoadBalancerAddress } from "../../kube/kinds/ingress.ts";
 import {
@@ -140,11 +141,15 @@ export class GatewayStatusWriter {
     const kindOf = {
       classes: source.version("gatewayclasses"),
       gateways: source.version("gateways"),
-      routes: source.version("httproutes"),
+      http: source.version("httproutes"),
+      grpc: source.version("grpcroutes"),
     };
     const classPlace = kindOf.classes && gatewayClassKind(kindOf.classes);
     const gatewayPlace = kindOf.gateways && gatewayKind(kindOf.gateways);
-    const routePlace = kindOf.routes && httpRouteKind(kindOf.routes);
+    const routePlaces = {
+      HTTPRoute: kindOf.http && httpRouteKind(kindOf.http),
+      GRPCRoute: kindOf.grpc && grpcRouteKind(kindOf.grpc),
+    };
     const ours = new Set(decided.classes.map(({ metadata }) => metadata.uid));
     for (const one of source.classes) {
       if (!ours.has(one.metadata.uid)) continue;
@@ -163,6 +168,7 @@ export class GatewayStatusWriter {
     for (const one of source.routes) {
       const { uid } = one.metadata;
       const found = ofRoute.get(uid);
+      const routePlace = routePlaces[one.kind];
       if (found === undefined) {
         await put(routePlace, one, () => leftRouteStatus(one));
       } else if (found.route.generation === one.generation) {

@@ -15,7 +15,7 @@ interface OwnFlags {
 }
 
 const epilogue = `
-Routes come from the Ingresses of the access cluster, and from its Gateways and HTTPRoutes if the
+Routes come from the Ingresses of the access cluster, and from its Gateways and their routes if the
 Gateway API is installed. Endpoints come from the pods, services and EndpointSlices of every
 --context. Services with the same name in several clusters are one backend. Lockstep follows the
 pods. A pod that terminates or becomes unready gets no more requests within milliseconds, even if

@@ -1,4 +1,4 @@
-// To which listeners an HTTPRoute is attached by each of its parentRefs, for which hosts, and why not to
+// To which listeners a route is attached by each of its parentRefs, for which hosts, and why not to
 // others. Pure.
 import type { LabelSelector } from "../../../kube/kinds/gateway.ts";
 import { gatewayGroup } from "../../../kube/kinds/gateway-class.ts";
@@ -54,7 +54,7 @@ export function decideParent(
   if (named.length === 0) {
     return refused("NoMatchingParent", "the Gateway has no listener of this name and port");
   }
-  const allowing = named.filter((one) => allows(one, namespace, labelsOf));
+  const allowing = named.filter((one) => allows(one, route, labelsOf));
   if (allowing.length === 0) {
     const what = "allowedRoutes of the listeners does not allow this kind or this namespace";
     return refused("NotAllowedByListeners", what);
@@ -99,10 +99,10 @@ function hostsOf(
 
 function allows(
   { listener, origin, kinds }: DecidedListener,
-  namespace: string,
+  { kind, metadata: { namespace } }: HttpRoute,
   labelsOf: LabelsOf,
 ): boolean {
-  if (!kinds.includes("HTTPRoute")) return false;
+  if (!kinds.includes(kind)) return false;
   if (listener.from === "All") return true;
   if (listener.from === "Same") return namespace === origin.namespace;
   if (listener.from !== "Selector" || listener.selector === undefined) return false;

@@ -1,4 +1,4 @@
-// Gateways and HTTPRoutes as routes of the neutral model, certificates, and what each object's status
+// Gateways, HTTPRoutes and GRPCRoutes as routes of the neutral model, certificates, and what each object's status
 // says. The result depends only on what is asked for and the facts. What stays as it was is the same
 // object as before, so that the table of routes takes up only what changed.
 import { isDeepStrictEqual } from "node:util";
@@ -18,6 +18,7 @@ import { type DecidedParent, decideParent, type LabelsOf, type ListenersOf } fro
 import { gatewayAddresses } from "./gateway-addresses.ts";
 import { tableNames } from "./gateway-hosts.ts";
 import { type HttpRouteRules, httpRouteRules, type ReachedHost } from "./http-route-rules.ts";
+import { type AttachedRoute, lostListeners, withoutLost } from "./kind-conflicts.ts";
 import {
   type DecidedListener,
   decideListeners,
@@ -82,11 +83,18 @@ interface Known<T> {
   readonly value: T;
 }
 
+/** Where a route would be attached if there were no others, and everything that was made of but listeners. */
+interface KnownAttachment extends AttachedRoute {
+  readonly attachedBy: AskedFacts;
+}
+
 /** The last result for a route and everything it was made of but listeners and grants. */
 interface KnownRoute {
   readonly route: HttpRoute;
-  /** To decide where it is attached, and what its rules are. */
-  readonly attachedBy: AskedFacts;
+  readonly attached: KnownAttachment;
+  /** Where a route of the other kind has its hosts. */
+  readonly lost: ReadonlySet<DecidedListener> | undefined;
+  /** To decide what its rules are. */
   readonly ruledBy: AskedFacts;
   readonly reached: readonly ReachedHost[];
   /** Undefined where none of its parents is a Gateway of ours. */
@@ -151,19 +159,28 @@ export class GatewayFrontEnd {
       terms.areGrantsSame &&
       this.#shared.ports === facts.ports &&
       areSameObjects(this.#shared.listeners, listeners);
+    const earlier = new KnownRoutes(this.#routes);
+    const attachments: KnownAttachment[] = [];
+    for (const route of objects.routes) {
+      const before = earlier.find(route, attachments.length)?.attached;
+      const isSame = isShared && before?.route === route && before.attachedBy.areAsIn(facts);
+      attachments.push(isSame ? before : attachmentOf(route, terms));
+      if (!isSame || attachments.length % samePerStep === 0) yield;
+    }
+    const lost = lostListeners(attachments);
     const attached = new Map<DecidedListener, number>();
     const routes: DecidedHttpRoute[] = [];
     const asked: IngressRoutes[] = [];
     const known: KnownRoute[] = [];
-    const earlier = new KnownRoutes(this.#routes);
-    for (const route of objects.routes) {
+    for (const attachment of attachments) {
+      const { route } = attachment;
       const before = earlier.find(route, known.length);
       const isSame =
         isShared &&
-        before?.route === route &&
-        before.attachedBy.areAsIn(facts) &&
+        before?.attached === attachment &&
+        isDeepStrictEqual(before.lost, lost.get(route)) &&
         before.ruledBy.areAsIn(facts);
-      const now = isSame ? before : decideRoute(route, before, terms);
+      const now = isSame ? before : decideRoute(attachment, lost.get(route), before, terms);
       known.push(now);
       if (now.decided !== undefined) routes.push(now.decided);
       if (now.asked !== undefined) asked.push(now.asked);
@@ -256,21 +273,31 @@ interface RouteTerms {
   readonly facts: GatewayFacts;
 }
 
-/** A part that stays as it was is the same object as before. */
-function decideRoute(
-  route: HttpRoute,
-  before: KnownRoute | undefined,
-  { names, grants, areGrantsSame, listenersOf, facts }: RouteTerms,
-): KnownRoute {
+function attachmentOf(route: HttpRoute, { listenersOf, facts }: RouteTerms): KnownAttachment {
   const attachedBy = new AskedFacts();
   const { labelsOf } = attachedBy.from(facts);
   const parents = route.parentRefs.flatMap(
     (one) => decideParent(route, one, listenersOf, labelsOf) ?? [],
   );
+  return { route, attachedBy, parents };
+}
+
+/** A part that stays as it was is the same object as before. */
+function decideRoute(
+  attached: KnownAttachment,
+  lost: ReadonlySet<DecidedListener> | undefined,
+  before: KnownRoute | undefined,
+  { names, grants, areGrantsSame, facts }: RouteTerms,
+): KnownRoute {
+  const { route } = attached;
+  const parents =
+    lost === undefined
+      ? attached.parents
+      : attached.parents.map((one) => withoutLost(one, route.kind, lost));
   const reached = reachedHosts(parents, names, facts.ports);
   const attachments = parents.flatMap((one) => one.attachments);
   const listeners = [...new Set(attachments.map(({ listener }) => listener))];
-  const attached = { route, attachedBy, reached, listeners };
+  const shared = { route, attached, lost, reached, listeners };
   const isRuledAsBefore =
     areGrantsSame &&
     before?.route === route &&
@@ -278,16 +305,16 @@ function decideRoute(
     isDeepStrictEqual(before.reached, reached);
   if (parents.length > 0 && isRuledAsBefore && before.decided !== undefined) {
     const { ruledBy, asked } = before;
-    return { ...attached, ruledBy, asked, decided: { ...before.decided, parents } };
+    return { ...shared, ruledBy, asked, decided: { ...before.decided, parents } };
   }
   const ruledBy = new AskedFacts();
-  if (parents.length === 0) return { ...attached, ruledBy, decided: undefined, asked: undefined };
+  if (parents.length === 0) return { ...shared, ruledBy, decided: undefined, asked: undefined };
   const { hasService } = ruledBy.from(facts);
   const rules = httpRouteRules(route, reached, { grants, hasService });
   const { routes } = rules;
   const areSame = isDeepStrictEqual(before?.asked?.routes, routes);
   const asked = areSame ? before?.asked : routes.length > 0 ? askedRoutes(routes) : undefined;
-  return { ...attached, ruledBy, decided: { route, parents, rules }, asked };
+  return { ...shared, ruledBy, decided: { route, parents, rules }, asked };
 }
 
 class KnownRoutes {
@@ -377,7 +404,8 @@ function reachedHosts(
       }
     }
   }
-  const every = [...new Set([...ports.http.values(), ...ports.https.values()])];
+  const { http, https, grpc = http } = ports;
+  const every = [...new Set([http, https, grpc].flatMap((one) => [...one.values()]))];
   return [...found.values()].map(({ host, gateway, address, ports: own }) => ({
     host,
     gateway,

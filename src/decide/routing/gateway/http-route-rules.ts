@@ -1,6 +1,13 @@
-// The rules of an HTTPRoute as routes of the neutral model, for the hosts and ports of the listeners that
-// it is attached to. A rule that cannot be honoured is answered with 500. Pure.
-import type { FieldMatch, HttpRoute, HttpRouteMatch } from "../../../kube/kinds/http-route.ts";
+// The rules of an HTTPRoute or a GRPCRoute as routes of the neutral model, for the hosts and ports of the
+// listeners that it is attached to. A rule that cannot be honoured is answered with an error. Pure.
+import type {
+  CallMatch,
+  FieldMatch,
+  HttpRoute,
+  HttpRouteMatch,
+  RouteKindName,
+} from "../../../kube/kinds/http-route.ts";
+import { objectKey } from "../../../kube/kinds/kind.ts";
 import type { FieldCondition, RouteConditions } from "../../route-conditions.ts";
 import type { RoutePolicy } from "../../route-policy.ts";
 import { regexProblem } from "../regex.ts";
@@ -32,17 +39,17 @@ export interface ReachedHost {
 export interface HttpRouteRules {
   readonly routes: readonly Route[];
   readonly references: readonly BackendProblem[];
-  /** Rules that are answered with 500, and why. */
+  /** Rules that are answered with an error, and why. */
   readonly refused: readonly string[];
   /** Parts of rules that are served without them. */
   readonly ignored: readonly string[];
   readonly ruleCount: number;
 }
 
-export function httpRouteOrigin({ metadata }: HttpRoute): RouteOrigin {
+export function httpRouteOrigin({ kind, metadata }: HttpRoute): RouteOrigin {
   const { namespace, name, creationTimestamp, deletionTimestamp } = metadata;
   const createdAtMs = creationTimestamp ?? Number.POSITIVE_INFINITY;
-  const origin: RouteOrigin = { kind: "HTTPRoute", namespace, name, createdAtMs };
+  const origin: RouteOrigin = { kind, namespace, name, createdAtMs };
   return deletionTimestamp === undefined ? origin : { ...origin, isLeaving: true };
 }
 
@@ -55,7 +62,18 @@ const maxRegexes = 64;
 /** Of one object: names times paths. */
 const maxRoutes = 20_000;
 
-const refusedPolicy: RoutePolicy = { refuse: 500 };
+interface KindTerms {
+  /** Of every rule that is served. */
+  readonly policy: RoutePolicy;
+  readonly refused: RoutePolicy;
+  readonly refusal: string;
+}
+
+const termsOf: Readonly<Record<RouteKindName, KindTerms>> = {
+  HTTPRoute: { policy: {}, refused: { refuse: 500 }, refusal: "500" },
+  // A gRPC client reads this status as UNAVAILABLE.
+  GRPCRoute: { policy: { protocol: "grpc" }, refused: { refuse: 503 }, refusal: "UNAVAILABLE" },
+};
 
 const everything: HttpRouteMatch = {
   pathType: "PathPrefix",
@@ -78,7 +96,7 @@ export function httpRouteRules(
   reached: readonly ReachedHost[],
   facts: BackendFacts,
 ): HttpRouteRules {
-  const { namespace } = route.metadata;
+  const terms = termsOf[route.kind];
   const plans: Plan[] = [];
   const references: BackendProblem[] = [];
   const refused: string[] = [];
@@ -87,21 +105,21 @@ export function httpRouteRules(
   for (const [index, rule] of route.rules.entries()) {
     const where = `spec.rules[${index}]`;
     const policy = policyOfRule(rule);
-    const backends = backendsOfRule(rule, namespace, facts);
-    const copies = mirrorsOfRule(rule, namespace, facts);
+    const backends = backendsOfRule(rule, route, facts);
+    const copies = mirrorsOfRule(rule, route, facts);
     references.push(...backends.problems.filter(({ reason }) => reason !== undefined));
     references.push(...copies.problems);
     const unfit = backends.problems.find(({ reason }) => reason === undefined);
     const problem = typeof policy === "string" ? policy : unfit?.message;
     if (problem !== undefined) {
-      refused.push(`${where}: ${problem}, so its requests are answered with 500`);
+      refused.push(`${where}: ${problem}, so its requests are answered with ${terms.refusal}`);
     }
     if (rule.unread.length > 0) {
       ignored.push(`${where}: ${rule.unread.map(shown).join(", ")} is not supported and ignored`);
     }
     const retry = retryOfRule(rule);
     ignored.push(...retry.ignored.map((one) => `${where}.retry: ${one}`));
-    const session = sessionOfRule(rule, `${namespace}/${route.metadata.name} ${index}`);
+    const session = sessionOfRule(rule, `${objectKey(route.metadata)} ${index}`);
     ignored.push(...session.ignored.map((one) => `${where}.sessionPersistence: ${one}`));
     const matches = rule.matches.length === 0 ? [everything] : rule.matches;
     for (const [at, match] of matches.entries()) {
@@ -117,17 +135,18 @@ export function httpRouteRules(
       }
       if (problem !== undefined || typeof policy === "string") {
         const nothing = { backend: undefined, shares: [], mirrors: [] };
-        plans.push({ match: found, policy: refusedPolicy, ...nothing });
+        plans.push({ match: found, policy: terms.refused, ...nothing });
       } else {
         const { backend, headers, shares } = backends;
         const whole: RoutePolicy = {
+          ...terms.policy,
           ...policy,
           ...retry.policy,
           ...session.policy,
           ...(Object.keys(headers).length > 0 && { ownHeaders: headers }),
           ...(copies.mirrors.length > 0 && { mirrors: copies.mirrors }),
         };
-        const serving = servingPolicy(whole, backend, shares);
+        const serving = servingPolicy(whole, backend, shares, terms.refused);
         const mirrors = serving?.mirrors === undefined ? [] : copies.backends;
         plans.push({ match: found, policy: serving, backend, shares, mirrors });
       }
@@ -172,9 +191,10 @@ function servingPolicy(
   policy: RoutePolicy,
   backend: Route["backend"],
   shares: readonly object[],
+  refused: RoutePolicy,
 ): RoutePolicy | undefined {
   if (policy.partRedirect !== undefined) return policy;
-  if (backend === undefined && shares.length === 0) return refusedPolicy;
+  if (backend === undefined && shares.length === 0) return refused;
   // Where a part of the requests leads nowhere, something has to look at each of them.
   return Object.keys(policy).length === 0 ? undefined : policy;
 }
@@ -191,14 +211,14 @@ function reachedAt(
 }
 
 function regexCount({ type, when }: RouteMatch): number {
-  const fields = [...(when?.headers ?? []), ...(when?.query ?? [])];
+  const fields = [...(when?.elements ?? []), ...(when?.headers ?? []), ...(when?.query ?? [])];
   const patterns = fields.filter(({ pattern }) => pattern !== undefined).length;
   return patterns + (type === "Regex" ? 1 : 0);
 }
 
 /** The match, or what is wrong with it. */
 function matchOf(match: HttpRouteMatch): RouteMatch | string {
-  const { pathType, path, method, headers, queryParams } = match;
+  const { pathType, path, method, headers, queryParams, call } = match;
   const decoded = pathType === "RegularExpression" ? path : decodedPath(path);
   if (decoded === undefined || !decoded.startsWith("/")) {
     return `${shown(path)} is not a path that begins with a slash`;
@@ -208,12 +228,17 @@ function matchOf(match: HttpRouteMatch): RouteMatch | string {
   if (typeof ofHeaders === "string") return `headers: ${ofHeaders}`;
   const ofQuery = conditionsOf(queryParams, (name) => name);
   if (typeof ofQuery === "string") return `queryParams: ${ofQuery}`;
+  const called = call === undefined ? {} : calledPath(call);
+  if (typeof called === "string") return called;
+  const { elements } = called;
   const when: RouteConditions = {
     ...(method !== undefined && { method }),
+    ...(elements !== undefined && { elements }),
     ...(ofHeaders.length > 0 && { headers: ofHeaders }),
     ...(ofQuery.length > 0 && { query: ofQuery }),
   };
   const rest = Object.keys(when).length === 0 ? {} : { when };
+  if (called.match !== undefined) return { ...called.match, ...rest };
   if (pathType === "Exact") return { path: decoded, type: "Exact", ...rest };
   if (pathType === "PathPrefix") {
     const stripped = decoded.replace(/\/$/, "");
@@ -222,6 +247,35 @@ function matchOf(match: HttpRouteMatch): RouteMatch | string {
   if (pathType !== "RegularExpression") return `path type ${shown(pathType)} is not supported`;
   const problem = regexProblem(path);
   return problem === undefined ? { path, type: "Regex", ...rest } : `path: ${problem}`;
+}
+
+/** A name in a gRPC service's definition. */
+const callName = /^[A-Za-z_.][\w.]*$/;
+
+interface CalledPath {
+  /** Where the service is known. */
+  readonly match?: Pick<RouteMatch, "path" | "type">;
+  readonly elements?: RouteConditions["elements"];
+}
+
+/** The path of a gRPC call, `/SERVICE/METHOD`; or what is wrong with it. */
+function calledPath({ type, service, method }: CallMatch): CalledPath | string {
+  const texts = { "1": service, "2": method };
+  if (type === "Exact") {
+    const strange = [service, method].find((one) => one !== undefined && !callName.test(one));
+    if (strange !== undefined) return `method: ${shown(strange)} is not a name`;
+    if (service !== undefined && method !== undefined) {
+      return { match: { path: `/${service}/${method}`, type: "Exact" } };
+    }
+    if (service !== undefined) return { match: { path: `/${service}`, type: "Prefix" } };
+  }
+  const elements = conditionsOf(
+    Object.entries(texts).flatMap(([name, value]) =>
+      value === undefined ? [] : [{ name, value, type }],
+    ),
+    (name) => name,
+  );
+  return typeof elements === "string" ? `method: ${elements}` : { elements };
 }
 
 /** Of names that are the same the first counts. */

@@ -1,7 +1,8 @@
 // The listeners of Gateways: which of them the proxy can serve, and why it cannot serve the others. The
 // ports are the proxy's, and so are the addresses unless a Gateway has one for itself. Pure.
-import type { Gateway, GatewayListener } from "../../../kube/kinds/gateway.ts";
+import type { Gateway, GatewayListener, RouteKind } from "../../../kube/kinds/gateway.ts";
 import { gatewayGroup } from "../../../kube/kinds/gateway-class.ts";
+import type { RouteKindName } from "../../../kube/kinds/http-route.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
 import type { SecretReference } from "../../../sources/secret-source.ts";
 import type { CheckedSecret } from "../checked-secret.ts";
@@ -18,6 +19,8 @@ import type { ReferenceGrants } from "./reference-grants.ts";
  */
 export interface ProxyPorts {
   readonly http: ReadonlyMap<number, number>;
+  /** Without TLS, for HTTP/2 alone: those of gRPC. None of `http`. */
+  readonly grpc?: ReadonlyMap<number, number>;
   readonly https: ReadonlyMap<number, number>;
 }
 
@@ -41,7 +44,7 @@ export interface DecidedListener {
   readonly address: string | undefined;
   /** Requests for it can come in, and routes be attached. */
   readonly isAccepted: boolean;
-  readonly kinds: readonly string[];
+  readonly kinds: readonly RouteKindName[];
   /** The secret whose certificate it shows; undefined where it shows none. */
   readonly secret: SecretReference | undefined;
   /** Accepted, Programmed, ResolvedRefs, Conflicted. */
@@ -66,7 +69,7 @@ export function decideListeners(
     const problem =
       acceptProblem(gateway, listener, host, facts) ?? (hasAddress ? undefined : noAddress);
     const conflict = problem === undefined ? conflictOf(gateway, listener) : undefined;
-    const kinds = supportedKinds(listener);
+    const kinds = supportedKinds(listener, facts.ports);
     const references = referencesOf(gateway, listener, kinds, facts);
     const isAccepted = problem === undefined && conflict === undefined;
     const isProgrammed = isAccepted && references.problem === undefined;
@@ -160,9 +163,9 @@ function rangesOf(ports: Iterable<number>): string {
 
 function openPorts(
   { protocol }: Pick<GatewayListener, "protocol">,
-  { http, https }: ProxyPorts,
+  { http, grpc = new Map(), https }: ProxyPorts,
 ): ReadonlyMap<number, number> {
-  return protocol === "HTTPS" ? https : http;
+  return protocol === "HTTPS" ? https : new Map([...http, ...grpc]);
 }
 
 /** With an earlier listener of the Gateway: that one keeps its port, or its name. */
@@ -181,10 +184,22 @@ function conflictOf(gateway: Gateway, listener: GatewayListener): Problem | unde
   return undefined;
 }
 
-function supportedKinds({ kinds, protocol }: GatewayListener): readonly string[] {
-  if (protocol !== "HTTP" && protocol !== "HTTPS") return [];
-  const isOurs = kinds.some(({ group, kind }) => group === gatewayGroup && kind === "HTTPRoute");
-  return kinds.length === 0 || isOurs ? ["HTTPRoute"] : [];
+/** Without TLS a port of the proxy has either HTTP/1.1 or HTTP/2, which gRPC needs. */
+function possibleKinds(
+  { protocol, port }: GatewayListener,
+  { grpc }: ProxyPorts,
+): readonly RouteKindName[] {
+  if (protocol === "HTTPS") return ["HTTPRoute", "GRPCRoute"];
+  if (protocol !== "HTTP") return [];
+  return grpc?.has(port) === true ? ["GRPCRoute"] : ["HTTPRoute"];
+}
+
+function supportedKinds(listener: GatewayListener, ports: ProxyPorts): readonly RouteKindName[] {
+  const { kinds } = listener;
+  return possibleKinds(listener, ports).filter(
+    (one) =>
+      kinds.length === 0 || kinds.some(({ group, kind }) => group === gatewayGroup && kind === one),
+  );
 }
 
 interface References {
@@ -194,14 +209,17 @@ interface References {
 
 function referencesOf(
   gateway: Gateway,
-  { kinds, tls, protocol }: GatewayListener,
-  supported: readonly string[],
-  { grants, certificate }: ListenerFacts,
+  listener: GatewayListener,
+  supported: readonly RouteKindName[],
+  { grants, certificate, ports }: ListenerFacts,
 ): References {
-  if (kinds.length > supported.length) {
-    return {
-      problem: ["InvalidRouteKinds", "only HTTPRoute is supported among allowedRoutes.kinds"],
-    };
+  const { kinds, tls, protocol } = listener;
+  const isSupported = ({ group, kind }: RouteKind): boolean =>
+    group === gatewayGroup && supported.some((one) => one === kind);
+  if (!kinds.every(isSupported)) {
+    const possible = possibleKinds(listener, ports).join(" and ") || "nothing";
+    const what = `allowedRoutes.kinds: only ${possible} is possible at a listener of this port`;
+    return { problem: ["InvalidRouteKinds", what] };
   }
   if (protocol !== "HTTPS" || tls === undefined) return {};
   const [first, ...others] = tls.certificateRefs;
@@ -243,7 +261,7 @@ export class ListenerNames {
   constructor(listeners: readonly DecidedListener[]) {
     for (const listener of listeners) {
       if (!listener.isAccepted) continue;
-      const key = portKey(listener);
+      const key = placeOf(listener);
       this.#byPort.set(key, (this.#byPort.get(key) ?? new Set()).add(listener.host));
     }
   }
@@ -253,7 +271,7 @@ export class ListenerNames {
    * names it more closely.
    */
   isOvershadowed(listener: DecidedListener, host: string): boolean {
-    const port = portKey(listener);
+    const port = placeOf(listener);
     const key = `${port} ${host}`;
     const names = this.#byPort.get(port);
     const closest =
@@ -263,6 +281,7 @@ export class ListenerNames {
   }
 }
 
-function portKey({ origin, address = "", port }: DecidedListener): string {
+/** Its namespace, address and port. */
+export function placeOf({ origin, address = "", port }: DecidedListener): string {
   return `${origin.namespace} ${address} ${port}`;
 }

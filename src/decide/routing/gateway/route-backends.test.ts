@@ -5,13 +5,14 @@ import { mirrorsOfRule } from "./route-backends.ts";
 
 function mirrorsOf(mirrors: readonly object[]): ReturnType<typeof mirrorsOfRule> | undefined {
   const filters = mirrors.map((requestMirror) => ({ type: "RequestMirror", requestMirror }));
-  const [rule] = httpRoute({ name: "web" }, { rules: [{ filters }] }).rules;
+  const route = httpRoute({ name: "web" }, { rules: [{ filters }] });
+  const [rule] = route.rules;
   const from = [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: "infra" }];
   const to = [{ group: "", kind: "Service" }];
   const grant = referenceGrant({ namespace: "open", name: "all" }, { from, to });
   const hasService = (_: string, name: string) => name !== "missing";
   const facts = { grants: new ReferenceGrants([grant]), hasService };
-  return rule && mirrorsOfRule(rule, "infra", facts);
+  return rule && mirrorsOfRule(rule, route, facts);
 }
 
 const to = (name: string, more: object = {}) => ({ backendRef: { name, port: 80, ...more } });

@@ -1,7 +1,8 @@
-// The services of an HTTPRoute's rule with their shares of the requests, and what is wrong with the
-// others. An invalid one keeps its share, which is answered with 500. Also the services that get copies. Pure.
+// The services of a route's rule with their shares of the requests, and what is wrong with the
+// others. An invalid one keeps its share, which is answered with an error. Also the services that get
+// copies. Pure.
 import { gatewayGroup } from "../../../kube/kinds/gateway-class.ts";
-import type { BackendReference, HttpRouteRule } from "../../../kube/kinds/http-route.ts";
+import type { BackendReference, HttpRoute, HttpRouteRule } from "../../../kube/kinds/http-route.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
 import type { BackendHeaders, Mirror } from "../../route-policy.ts";
 import { type Backend, type BackendShare, backendKey } from "../route.ts";
@@ -34,12 +35,12 @@ const serviceName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
 export function backendsOfRule(
   rule: Pick<HttpRouteRule, "backendRefs">,
-  namespace: string,
+  route: Pick<HttpRoute, "kind" | "metadata">,
   facts: BackendFacts,
 ): RuleBackends {
   const problems: BackendProblem[] = [];
   const weighed = rule.backendRefs.map((reference) => {
-    const found = backendOf(reference, namespace, facts);
+    const found = backendOf(reference, route, facts);
     const isBackend = "port" in found;
     if (!isBackend) problems.push(found);
     const headers = headersOfBackend(reference.filters);
@@ -72,7 +73,7 @@ export interface RuleMirrors {
 /** The services that get copies of a rule's requests. An invalid one gets none; the rule is served. */
 export function mirrorsOfRule(
   { filters }: Pick<HttpRouteRule, "filters">,
-  namespace: string,
+  route: Pick<HttpRoute, "kind" | "metadata">,
   facts: BackendFacts,
 ): RuleMirrors {
   const mirrors: Mirror[] = [];
@@ -81,7 +82,7 @@ export function mirrorsOfRule(
   for (const { mirror } of filters) {
     if (mirror === undefined) continue;
     const { backend, numerator: weight, denominator } = mirror;
-    const found = backendOf(backend, namespace, facts);
+    const found = backendOf(backend, route, facts);
     if (!("port" in found)) problems.push(found);
     else if (weight === undefined || weight > 0) {
       const share = weight !== undefined && { weight, weightTotal: Math.max(1, denominator) };
@@ -94,15 +95,16 @@ export function mirrorsOfRule(
 
 function backendOf(
   { group, kind, namespace, name, port }: BackendReference,
-  ownNamespace: string,
+  route: Pick<HttpRoute, "kind" | "metadata">,
   { grants, hasService }: BackendFacts,
 ): Backend | BackendProblem {
-  const target = { group, kind, namespace: namespace ?? ownNamespace, name };
+  const own = route.metadata.namespace;
+  const target = { group, kind, namespace: namespace ?? own, name };
   const what = `backend ${shown(objectKey(target))}`;
   if (group !== "" || kind !== "Service") {
     return { reason: "InvalidKind", message: `${what}: only Services are supported` };
   }
-  const from = { group: gatewayGroup, kind: "HTTPRoute", namespace: ownNamespace };
+  const from = { group: gatewayGroup, kind: route.kind, namespace: own };
   if (!grants.allow(from, target)) {
     return { reason: "RefNotPermitted", message: `${what}: no ReferenceGrant allows it` };
   }
