@@ -203,7 +203,12 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
         listeners: [
           { name: "http", port, protocol: "HTTP" },
           { name: "closed", port: 1, protocol: "HTTP" },
-          { name: "grpc", port: grpcPort, protocol: "HTTP" },
+          {
+            name: "grpc",
+            port: grpcPort,
+            protocol: "HTTP",
+            allowedRoutes: { kinds: [{ kind: "GRPCRoute" }] },
+          },
         ],
       },
     });

@@ -1,12 +1,13 @@
 // The conformance suite of the Gateway API, unmodified, against a lab and `lockstep ingress` with an
-// address for each Gateway. Its report is kept in docs/gateway-conformance.yaml, and docs/gateway.md
-// says why a feature is not claimed.
+// address for each Gateway. Its tests send HTTP/1.1 and, for gRPC, HTTP/2 without TLS to port 80, where the
+// proxy has one of them: so each profile is a run with other flags. The reports are kept in docs/, and
+// docs/gateway.md says why a feature is not claimed.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { parse, stringify } from "yaml";
 import { withPart } from "../../scripts/docs/marked-part.ts";
 import { supportedFeatures } from "../../src/decide/status/gateway-status.ts";
@@ -16,12 +17,36 @@ import { clientOfLab, startLabProcess, stopAllLabs } from "../lab-process.ts";
 import { gatewayApiOfConformance } from "./custom/published-definitions.ts";
 
 const className = "lockstep";
-const profiles = ["GATEWAY-HTTP"] as const;
+
+interface ProfileRun {
+  readonly profile: string;
+  readonly ports: Readonly<Record<string, number>>;
+  /** Of those that are claimed, the ones that its tests need. */
+  readonly features: (name: string) => boolean;
+  readonly part: string;
+  readonly report: URL;
+}
+
+const runs: readonly ProfileRun[] = [
+  {
+    profile: "GATEWAY-HTTP",
+    ports: { "http-port": 80, "https-port": 443 },
+    features: (name) => !name.startsWith("GRPCRoute"),
+    part: "conformance: gateway",
+    report: new URL("../../docs/gateway-conformance.yaml", import.meta.url),
+  },
+  {
+    profile: "GATEWAY-GRPC",
+    ports: { "http-port": 8_081, "grpc-port": 80, "https-port": 443 },
+    // Tests of further features of Gateways have HTTPRoutes.
+    features: (name) => /^(Gateway|ReferenceGrant|GRPCRoute.*)$/.test(name),
+    part: "conformance: gateway-grpc",
+    report: new URL("../../docs/gateway-grpc-conformance.yaml", import.meta.url),
+  },
+];
 const api = "/apis/gateway.networking.k8s.io/v1";
 const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const document = new URL("../../docs/gateway.md", import.meta.url);
-const part = "conformance: gateway";
-const keptReport = new URL("../../docs/gateway-conformance.yaml", import.meta.url);
 
 const deadlineMs = 10_000;
 const waiting = { timeout: 120_000, interval: 100 };
@@ -58,50 +83,58 @@ let folder: string;
 let ingress: ChildProcess | undefined;
 let ingressLog = "";
 
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "lockstep-gateway-"));
-  const kubeconfig = join(folder, "kubeconfig");
-  const lab = await startLabProcess("--kubeconfig", kubeconfig);
-  await installDefinitions(await clientOfLab(lab));
-  await startIngress(kubeconfig);
-});
+describe.each(runs)("$profile", (run) => {
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "lockstep-gateway-"));
+    const kubeconfig = join(folder, "kubeconfig");
+    const lab = await startLabProcess("--kubeconfig", kubeconfig);
+    await installDefinitions(await clientOfLab(lab));
+    await startIngress(kubeconfig, run.ports);
+  });
 
-afterAll(async () => {
-  if (ingress !== undefined) {
-    const closed = once(ingress, "close");
-    if (ingress.exitCode === null && ingress.kill("SIGINT")) await closed;
-  }
-  await stopAllLabs();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-it(
-  "passes every core test and the tests of every claimed feature, and docs/ has its report",
-  async () => {
-    const { report, output } = await runSuite();
-    const found = listAt(report, "profiles").filter(isRecord);
-    const failures = found.flatMap((profile) => [
-      ...failuresOf(profile, "core"),
-      ...failuresOf(profile, "extended"),
-    ]);
-    const log = failures.length > 0 ? `${output.slice(-20_000)}\n${ingressLog.slice(-5_000)}` : "";
-    expect({ failures, log }).toEqual({ failures: [], log: "" });
-    expect(found.map((profile) => profile["name"])).toEqual(profiles);
-    for (const profile of found) {
-      const extended = recordAt(profile, "extended");
-      const claimed = listAt(extended, "supportedFeatures").map(String);
-      expect(claimed.filter((one) => !supportedFeatures.includes(one))).toEqual([]);
-      expect(numbersOf(profile, "core")).toMatchObject({ Failed: 0, Skipped: 0 });
-      expect(numbersOf(profile, "core")["Passed"]).toBeGreaterThan(0);
+  afterAll(async () => {
+    if (ingress !== undefined) {
+      const closed = once(ingress, "close");
+      if (ingress.exitCode === null && ingress.kill("SIGINT")) await closed;
     }
-    keep(report, found);
-  },
-  (suiteMinutes + 1) * 60_000,
-);
+    await stopAllLabs();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it(
+    "passes every core test and the tests of every claimed feature, and docs/ has its report",
+    async () => {
+      const { report, output } = await runSuite(run);
+      const found = listAt(report, "profiles").filter(isRecord);
+      const failures = found.flatMap((profile) => [
+        ...failuresOf(profile, "core"),
+        ...failuresOf(profile, "extended"),
+      ]);
+      const log =
+        failures.length > 0 ? `${output.slice(-20_000)}\n${ingressLog.slice(-5_000)}` : "";
+      expect({ failures, log }).toEqual({ failures: [], log: "" });
+      expect(found.map((profile) => profile["name"])).toEqual([run.profile]);
+      for (const profile of found) {
+        const extended = recordAt(profile, "extended");
+        const claimed = listAt(extended, "supportedFeatures").map(String);
+        expect(claimed.filter((one) => !supportedFeatures.includes(one))).toEqual([]);
+        expect(numbersOf(profile, "core")).toMatchObject({ Failed: 0, Skipped: 0 });
+        expect(numbersOf(profile, "core")["Passed"]).toBeGreaterThan(0);
+      }
+      keep(run, report, found);
+    },
+    (suiteMinutes + 1) * 60_000,
+  );
+});
 
 /** Compared with what is in docs/, or written there. */
-function keep(report: RawRecord, found: readonly RawRecord[]): void {
-  const text = documentText(found);
+function keep(
+  { profile, part, report: keptReport }: ProfileRun,
+  report: RawRecord,
+  found: readonly RawRecord[],
+): void {
+  const counts = countLines(found);
+  const text = profile === "GATEWAY-HTTP" ? documentText(counts, found) : counts.trimStart();
   const before = readFileSync(document, "utf8");
   const after = withPart(before, part, text);
   const yaml = stringify(report);
@@ -131,14 +164,17 @@ function numbersOf(profile: RawRecord, level: "core" | "extended"): RawRecord {
   return recordAt(recordAt(profile, level), "statistics");
 }
 
-function documentText(found: readonly RawRecord[]): string {
-  const lines = found.flatMap((profile) => {
+/** A list, with an empty line before it. */
+function countLines(found: readonly RawRecord[]): string {
+  const lines = found.map((profile) => {
     const counts = [numbersOf(profile, "core")["Passed"], numbersOf(profile, "extended")["Passed"]];
-    const [core, extended] = counts.map(String);
-    return [
-      `- ${String(profile["name"])}: ${core} core tests and ${extended} tests of extended features pass.`,
-    ];
+    const [core, extended] = counts.map((one) => String(one ?? 0));
+    return `- ${String(profile["name"])}: ${core} core tests and ${extended} tests of extended features pass.`;
   });
+  return ["", ...lines, ""].join("\n");
+}
+
+function documentText(counts: string, found: readonly RawRecord[]): string {
   const features = found.flatMap((profile) =>
     listAt(recordAt(profile, "extended"), "unsupportedFeatures").map(String),
   );
@@ -149,9 +185,7 @@ function documentText(found: readonly RawRecord[]): string {
   });
   return [
     `Version ${fromEnvironment("LOCKSTEP_GATEWAY_CONFORMANCE_VERSION")} of the suite:`,
-    "",
-    ...lines,
-    "",
+    counts,
     "No test of a claimed feature is skipped. The suite skips the tests of these features:",
     "",
     "| feature that is not claimed | reason |",
@@ -161,7 +195,10 @@ function documentText(found: readonly RawRecord[]): string {
   ].join("\n");
 }
 
-async function runSuite(): Promise<{ readonly report: RawRecord; readonly output: string }> {
+async function runSuite({
+  profile,
+  features,
+}: ProfileRun): Promise<{ readonly report: RawRecord; readonly output: string }> {
   const path = join(folder, "report.yaml");
   const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
   const args = [
@@ -169,7 +206,8 @@ async function runSuite(): Promise<{ readonly report: RawRecord; readonly output
     "-test.v",
     `-test.timeout=${suiteMinutes}m`,
     `-gateway-class=${className}`,
-    `-conformance-profiles=${profiles.join(",")}`,
+    `-conformance-profiles=${profile}`,
+    `-supported-features=${supportedFeatures.filter(features).join(",")}`,
     `-usable-address=${reserved}`,
     "-unusable-address=127.0.2.1",
     "-organization=Lockstep",
@@ -218,11 +256,13 @@ async function installDefinitions(client: KubeClient): Promise<void> {
 }
 
 /** Resolves when it serves. The namespace of these tests has these ports for itself. */
-async function startIngress(kubeconfig: string): Promise<void> {
+async function startIngress(
+  kubeconfig: string,
+  ports: Readonly<Record<string, number>>,
+): Promise<void> {
   const options = {
     kubeconfig,
-    "http-port": 80,
-    "https-port": 443,
+    ...ports,
     "status-port": statusPort,
     workers: 1,
     prefix: join(folder, "nginx"),

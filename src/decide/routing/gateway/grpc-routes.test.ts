@@ -213,7 +213,7 @@ it("serves gRPC where HTTP/2 is: with TLS, and at a port of its own without it",
     grpc,
     https,
     { ...http, name: "wrong-http", hostname: "a.example", ...asks("GRPCRoute") },
-    { ...grpc, name: "wrong-grpc", hostname: "a.example", ...asks("HTTPRoute") },
+    { ...grpc, name: "no-grpc", hostname: "a.example", ...asks("HTTPRoute") },
     { ...https, name: "only-grpc", hostname: "a.example", ...asks("GRPCRoute") },
   ];
   const { decision } = decided({ gateways: [gateway({ name: "edge" }, listeners)], routes: [] });
@@ -224,10 +224,10 @@ it("serves gRPC where HTTP/2 is: with TLS, and at a port of its own without it",
   ]);
   expect(seen).toEqual([
     ["http", ["HTTPRoute"], "ResolvedRefs"],
-    ["grpc", ["GRPCRoute"], "ResolvedRefs"],
+    ["grpc", ["HTTPRoute", "GRPCRoute"], "ResolvedRefs"],
     ["https", ["HTTPRoute", "GRPCRoute"], "ResolvedRefs"],
     ["wrong-http", [], "InvalidRouteKinds"],
-    ["wrong-grpc", [], "InvalidRouteKinds"],
+    ["no-grpc", ["HTTPRoute"], "ResolvedRefs"],
     ["only-grpc", ["GRPCRoute"], "ResolvedRefs"],
   ]);
   const routes = [

@@ -19,7 +19,7 @@ import type { ReferenceGrants } from "./reference-grants.ts";
  */
 export interface ProxyPorts {
   readonly http: ReadonlyMap<number, number>;
-  /** Without TLS, for HTTP/2 alone: those of gRPC. None of `http`. */
+  /** Without TLS, for HTTP/2 alone, which gRPC needs. None of `http`. */
   readonly grpc?: ReadonlyMap<number, number>;
   readonly https: ReadonlyMap<number, number>;
 }
@@ -184,14 +184,14 @@ function conflictOf(gateway: Gateway, listener: GatewayListener): Problem | unde
   return undefined;
 }
 
-/** Without TLS a port of the proxy has either HTTP/1.1 or HTTP/2, which gRPC needs. */
+/** gRPC needs HTTP/2. Without TLS a port of the proxy has either that or HTTP/1.1. */
 function possibleKinds(
   { protocol, port }: GatewayListener,
   { grpc }: ProxyPorts,
 ): readonly RouteKindName[] {
-  if (protocol === "HTTPS") return ["HTTPRoute", "GRPCRoute"];
-  if (protocol !== "HTTP") return [];
-  return grpc?.has(port) === true ? ["GRPCRoute"] : ["HTTPRoute"];
+  if (protocol !== "HTTP" && protocol !== "HTTPS") return [];
+  const hasHttp2 = protocol === "HTTPS" || grpc?.has(port) === true;
+  return hasHttp2 ? ["HTTPRoute", "GRPCRoute"] : ["HTTPRoute"];
 }
 
 function supportedKinds(listener: GatewayListener, ports: ProxyPorts): readonly RouteKindName[] {
