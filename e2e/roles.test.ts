@@ -336,6 +336,11 @@ async function createGateway(): Promise<void> {
       rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
     },
   });
+  await call("lab-1", "POST", `${gatewayApi}/namespaces/shop/backendtlspolicies`, {
+    ...ofKind("BackendTLSPolicy"),
+    metadata: { name: "web" },
+    spec: { targetRefs: [{ group: "", kind: "Service", name: "web" }] },
+  });
   await call("lab-1", "POST", `${gatewayApi}/namespaces/shop/grpcroutes`, {
     ...ofKind("GRPCRoute"),
     metadata: { name: "calls" },

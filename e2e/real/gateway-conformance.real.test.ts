@@ -65,7 +65,7 @@ const contact = "SECURITY.md";
 
 /** Why an extended feature is not claimed. */
 const notClaimed: Readonly<Record<string, string>> = {
-  BackendTLSPolicy: "not read: endpoints get plain HTTP",
+  BackendTLSPolicy: "a CA that is data cannot verify endpoints: they get nothing",
   BackendTLSPolicySANValidation: "needs BackendTLSPolicy",
   GatewayBackendClientCertificate: "needs BackendTLSPolicy",
   GatewayFrontendClientCertificateValidation: "client certificates are not supported",

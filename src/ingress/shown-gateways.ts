@@ -22,7 +22,7 @@ import type { IngressSource } from "../sources/ingress-source.ts";
 import type { SecretSource } from "../sources/secret-source.ts";
 
 export interface GatewayOptions {
-  readonly source: Pick<GatewaySource, "classes" | "gateways" | "routes" | "grants">;
+  readonly source: Pick<GatewaySource, "classes" | "gateways" | "routes" | "grants" | "policies">;
   readonly ports: ProxyPorts;
   readonly addresses?: readonly string[] | undefined;
   readonly namespaces: Pick<IngressSource, "labelsOf">;
@@ -67,8 +67,8 @@ export class ShownGateways {
     const services = new Map<string, boolean>();
     this.#asked = services;
     const now = clock.wallMs();
-    const { classes, routes, grants } = source;
-    const objects = { classes, gateways: source.gateways, routes, grants };
+    const { classes, routes, grants, policies } = source;
+    const objects = { classes, gateways: source.gateways, routes, grants, policies };
     this.#decision = yield* this.#frontEnd.deciding(objects, {
       ports,
       addresses,

@@ -10,6 +10,7 @@ const kinds = [
   ["Gateway", "gateways", "v1", "Namespaced"],
   ["HTTPRoute", "httproutes", "v1", "Namespaced"],
   ["GRPCRoute", "grpcroutes", "v1", "Namespaced"],
+  ["BackendTLSPolicy", "backendtlspolicies", "v1", "Namespaced"],
   ["ReferenceGrant", "referencegrants", "v1beta1", "Namespaced"],
 ] as const;
 

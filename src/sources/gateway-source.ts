@@ -7,6 +7,7 @@ import type { Registry } from "prom-client";
 import type { Environment } from "../environment/environment.ts";
 import type { CancelTimer } from "../environment/timers.ts";
 import { type KubeClient, parseJson, StatusError } from "../kube/client/client.ts";
+import { type BackendTlsPolicy, backendTlsPolicyKind } from "../kube/kinds/backend-tls-policy.ts";
 import { isRecord, listAt } from "../kube/kinds/fields.ts";
 import { addressesInStatus, type Gateway, gatewayKind } from "../kube/kinds/gateway.ts";
 import {
@@ -42,6 +43,7 @@ export const gatewayResources = [
   "httproutes",
   "grpcroutes",
   "referencegrants",
+  "backendtlspolicies",
 ] as const;
 
 export type GatewayResource = (typeof gatewayResources)[number];
@@ -55,6 +57,7 @@ interface GatewayWatches {
   httproutes?: Reflector<HttpRoute>;
   grpcroutes?: Reflector<HttpRoute>;
   referencegrants?: Reflector<ReferenceGrant>;
+  backendtlspolicies?: Reflector<BackendTlsPolicy>;
 }
 
 /** Without one of these there is no Gateway API. */
@@ -105,6 +108,10 @@ export class GatewaySource {
 
   get grants(): readonly ReferenceGrant[] {
     return this.#watches.referencegrants?.store.snapshot() ?? [];
+  }
+
+  get policies(): readonly BackendTlsPolicy[] {
+    return this.#watches.backendtlspolicies?.store.snapshot() ?? [];
   }
 
   /** The version in which a resource is watched; undefined while it is not. */
@@ -195,13 +202,17 @@ export class GatewaySource {
     const versions = { ...found, ...this.#versions };
     this.#versions = versions;
     const watches = this.#watches;
-    const { gatewayclasses, gateways, httproutes, grpcroutes, referencegrants } = versions;
+    const { gatewayclasses, gateways, httproutes, grpcroutes } = versions;
+    const { referencegrants, backendtlspolicies } = versions;
     if (gatewayclasses) watches.gatewayclasses ??= this.#started(gatewayClassKind(gatewayclasses));
     if (gateways) watches.gateways ??= this.#started(gatewayKind(gateways));
     if (httproutes) watches.httproutes ??= this.#started(httpRouteKind(httproutes));
     if (grpcroutes) watches.grpcroutes ??= this.#started(grpcRouteKind(grpcroutes));
     if (referencegrants) {
       watches.referencegrants ??= this.#started(referenceGrantKind(referencegrants));
+    }
+    if (backendtlspolicies) {
+      watches.backendtlspolicies ??= this.#started(backendTlsPolicyKind(backendtlspolicies));
     }
   }
 

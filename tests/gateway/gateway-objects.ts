@@ -1,4 +1,5 @@
 // Objects of the Gateway API as small as tests can have them, read as those of an API server are.
+import { backendTlsPolicyKind } from "../../src/kube/kinds/backend-tls-policy.ts";
 import { type Gateway, gatewayKind } from "../../src/kube/kinds/gateway.ts";
 import { type GatewayClass, gatewayClassKind } from "../../src/kube/kinds/gateway-class.ts";
 import { grpcRouteKind } from "../../src/kube/kinds/grpc-route.ts";
@@ -32,6 +33,10 @@ export function httpRoute(named: Named, spec: object): HttpRoute {
 
 export function grpcRoute(named: Named, spec: object): HttpRoute {
   return grpcRouteKind("v1").project({ metadata: metadataOf(named), spec });
+}
+
+export function backendTlsPolicy(named: Named, spec: object, status: object = {}) {
+  return backendTlsPolicyKind("v1").project({ metadata: metadataOf(named), spec, status });
 }
 
 export function referenceGrant(named: Named, spec: object): ReferenceGrant {

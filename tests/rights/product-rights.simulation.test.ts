@@ -4,7 +4,7 @@ import { accessFiles, businessFiles, type Right, rightsIn } from "./deployed-rig
 import { runProduct } from "./product-rights.ts";
 
 const whole = {
-  hosts: ["web.example", "team.example"],
+  hosts: ["web.example", "team.example", "secure.team.example"],
   endpoints: ["10.0.0.1:8080"],
   copies: ["web", "web-lab-0"],
   status: "192.0.2.10",
@@ -14,6 +14,7 @@ const whole = {
     "Accepted=True ResolvedRefs=True",
     // Its namespace has neither a port for gRPC nor the service.
     "Accepted=False ResolvedRefs=False",
+    "Accepted=False",
   ],
   events: [
     "annotation lockstep.dev/server-snippet: snippets are not supported, for security: " +

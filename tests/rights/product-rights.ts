@@ -52,7 +52,7 @@ export interface ProductRun {
   readonly endpoints: readonly string[];
   readonly copies: readonly string[];
   readonly status: string;
-  /** The condition types in the status of the GatewayClass, the Gateway, the HTTPRoute and the GRPCRoute. */
+  /** The condition types in the status of the GatewayClass, the Gateway, the HTTPRoute, the GRPCRoute and the policy. */
   readonly gateways: readonly string[];
   /** The Events for the author of the Ingress. */
   readonly events: readonly string[];
@@ -313,6 +313,22 @@ class RightsWorld {
         rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
       },
     });
+    await this.#call("edge", "POST", `${gatewayApi}/namespaces/team/httproutes`, {
+      apiVersion,
+      kind: "HTTPRoute",
+      metadata: { name: "secure" },
+      spec: {
+        parentRefs: [{ name: "edge" }],
+        hostnames: ["secure.team.example"],
+        rules: [{ backendRefs: [{ name: "secure", port: 80 }] }],
+      },
+    });
+    await this.#call("edge", "POST", `${gatewayApi}/namespaces/team/backendtlspolicies`, {
+      apiVersion,
+      kind: "BackendTLSPolicy",
+      metadata: { name: "secure" },
+      spec: { targetRefs: [{ group: "", kind: "Service", name: "secure" }] },
+    });
     const grants = "/apis/gateway.networking.k8s.io/v1beta1/namespaces/shop/referencegrants";
     await this.#call("edge", "POST", grants, {
       apiVersion: "gateway.networking.k8s.io/v1beta1",
@@ -329,11 +345,13 @@ class RightsWorld {
     const objectAt = async (path: string) => await this.#call("edge", "GET", gatewayApi + path);
     const route = await objectAt("/namespaces/team/httproutes/web");
     const calls = await objectAt("/namespaces/team/grpcroutes/calls");
+    const policy = await objectAt("/namespaces/team/backendtlspolicies/secure");
     const withConditions = [
       objectsAt(await objectAt("/gatewayclasses/lockstep"), "status", "conditions"),
       objectsAt(await objectAt("/namespaces/team/gateways/edge"), "status", "conditions"),
       objectsAt(objectsAt(route, "status", "parents")[0], "conditions"),
       objectsAt(objectsAt(calls, "status", "parents")[0], "conditions"),
+      objectsAt(objectsAt(policy, "status", "ancestors")[0], "conditions"),
     ];
     return withConditions.map((conditions) =>
       conditions.map((one) => `${textAt(one, "type")}=${textAt(one, "status")}`).join(" "),

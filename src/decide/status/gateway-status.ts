@@ -6,6 +6,7 @@ import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
 import { type GatewayClass, gatewayGroup } from "../../kube/kinds/gateway-class.ts";
 import type { HttpRoute, ParentRef } from "../../kube/kinds/http-route.ts";
 import type { LoadBalancerAddress } from "../../kube/kinds/ingress.ts";
+import type { DecidedPolicy } from "../routing/gateway/backend-policies.ts";
 import { condition, type GatewayCondition } from "../routing/gateway/gateway-condition.ts";
 import {
   type DecidedGateway,
@@ -185,6 +186,39 @@ export function leftRouteStatus({ status }: HttpRoute): DesiredStatus {
   const parents = listOf(before["parents"]);
   const others = parents.filter((one) => one["controllerName"] !== gatewayController);
   return others.length === parents.length ? undefined : { ...before, parents: others };
+}
+
+/** Of a policy's Gateways, by the API server; those of other controllers stay. */
+const maxAncestors = 16;
+
+export function backendTlsPolicyStatus(
+  { policy, gateways }: DecidedPolicy,
+  status: unknown,
+  now: WallMs,
+): DesiredStatus {
+  const before = recordOf(status);
+  const ancestors = listOf(before["ancestors"]);
+  const others = ancestors.filter((one) => one["controllerName"] !== gatewayController);
+  const message =
+    "the proxy cannot verify endpoints by the CA of a policy, so nothing is sent to its Services";
+  const own = gateways.slice(0, Math.max(0, maxAncestors - others.length)).map((gateway) => {
+    const [namespace = "", name = ""] = gateway.split("/");
+    const ancestorRef = { group: gatewayGroup, kind: "Gateway", namespace, name };
+    const known = ancestors.find(
+      (one) =>
+        one["controllerName"] === gatewayController &&
+        isDeepStrictEqual(one["ancestorRef"], ancestorRef),
+    );
+    const conditions = [condition("Accepted", false, "Invalid", message)];
+    return {
+      ancestorRef,
+      controllerName: gatewayController,
+      conditions: withConditions(known?.["conditions"], conditions, policy.generation, now),
+    };
+  });
+  if (own.length === 0 && others.length === ancestors.length) return undefined;
+  const desired = { ...before, ancestors: [...others, ...own] };
+  return isDeepStrictEqual(before, desired) ? undefined : desired;
 }
 
 function acceptedOf(

@@ -17,6 +17,7 @@ async function writtenWhere(refuses: (path: string) => boolean, code: number) {
       gateways: [gateway({ name: "edge" }, [listener])],
       routes: ["a", "b"].map((name) => httpRoute({ name }, { parentRefs: [{ name: "edge" }] })),
       grants: [],
+      policies: [],
     };
     const decision = new GatewayFrontEnd().decide(objects, {
       ports: { http: new Map([[80, 80]]), https: new Map() },

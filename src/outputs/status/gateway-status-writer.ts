@@ -7,6 +7,7 @@ import type {
   GatewayDecision,
 } from "../../decide/routing/gateway/gateway-front-end.ts";
 import {
+  backendTlsPolicyStatus,
   type DesiredStatus,
   gatewayClassStatus,
   gatewayStatus,
@@ -17,6 +18,7 @@ import {
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
 import { type KubeClient, StatusError } from "../../kube/client/client.ts";
+import { backendTlsPolicyKind } from "../../kube/kinds/backend-tls-policy.ts";
 import { gatewayKind } from "../../kube/kinds/gateway.ts";
 import { gatewayClassKind } from "../../kube/kinds/gateway-class.ts";
 import { grpcRouteKind } from "../../kube/kinds/grpc-route.ts";
@@ -36,7 +38,7 @@ import type { GatewaySource } from "../../sources/gateway-source.ts";
 export interface DecidedGateways {
   readonly source: Pick<
     GatewaySource,
-    "classes" | "gateways" | "routes" | "version" | "settled" | "follow"
+    "classes" | "gateways" | "routes" | "policies" | "version" | "settled" | "follow"
   >;
   readonly decision: () => GatewayDecision;
   /** Whether any decision has been made. */
@@ -143,6 +145,7 @@ export class GatewayStatusWriter {
       gateways: source.version("gateways"),
       http: source.version("httproutes"),
       grpc: source.version("grpcroutes"),
+      policies: source.version("backendtlspolicies"),
     };
     const classPlace = kindOf.classes && gatewayClassKind(kindOf.classes);
     const gatewayPlace = kindOf.gateways && gatewayKind(kindOf.gateways);
@@ -187,6 +190,13 @@ export class GatewayStatusWriter {
           return desired;
         });
       }
+    }
+    const policyPlace = kindOf.policies && backendTlsPolicyKind(kindOf.policies);
+    const ofPolicy = new Map(decided.policies.map((one) => [one.policy.metadata.uid, one]));
+    for (const one of source.policies) {
+      const found = ofPolicy.get(one.metadata.uid);
+      if (found?.policy.generation !== one.generation) continue;
+      await put(policyPlace, one, (now) => backendTlsPolicyStatus(found, one.status, now));
     }
     if (refusal !== undefined) throw refusal;
     return rests.length === 0 ? 0 : Math.min(...rests);

@@ -3,6 +3,7 @@
 // object as before, so that the table of routes takes up only what changed.
 import { isDeepStrictEqual } from "node:util";
 import { atOnce, type Steps } from "../../../environment/steps.ts";
+import type { BackendTlsPolicy } from "../../../kube/kinds/backend-tls-policy.ts";
 import type { Gateway } from "../../../kube/kinds/gateway.ts";
 import type { GatewayClass } from "../../../kube/kinds/gateway-class.ts";
 import type { HttpRoute } from "../../../kube/kinds/http-route.ts";
@@ -15,6 +16,7 @@ import type { IngressRoutes } from "../ingress/ingress-routes.ts";
 import { compareAge } from "../precedence.ts";
 import type { Route } from "../route.ts";
 import { type DecidedParent, decideParent, type LabelsOf, type ListenersOf } from "./attachment.ts";
+import { BackendPolicies, type DecidedPolicy } from "./backend-policies.ts";
 import { gatewayAddresses } from "./gateway-addresses.ts";
 import { tableNames } from "./gateway-hosts.ts";
 import { type HttpRouteRules, httpRouteRules, type ReachedHost } from "./http-route-rules.ts";
@@ -37,9 +39,12 @@ export interface GatewayObjects {
   readonly gateways: readonly Gateway[];
   readonly routes: readonly HttpRoute[];
   readonly grants: readonly ReferenceGrant[];
+  readonly policies?: readonly BackendTlsPolicy[];
 }
 
-export interface GatewayFacts extends Omit<ListenerFacts, "grants">, Omit<BackendFacts, "grants"> {
+export interface GatewayFacts
+  extends Omit<ListenerFacts, "grants">,
+    Omit<BackendFacts, "grants" | "policies"> {
   readonly labelsOf: LabelsOf;
 }
 
@@ -64,6 +69,7 @@ export interface GatewayDecision {
   readonly classes: readonly GatewayClass[];
   readonly gateways: readonly DecidedGateway[];
   readonly routes: readonly DecidedHttpRoute[];
+  readonly policies: readonly DecidedPolicy[];
   /** For the table of routes, one for each object. */
   readonly asked: readonly IngressRoutes[];
   /** For the certificates, one for each Gateway. */
@@ -74,6 +80,7 @@ export const noGateways: GatewayDecision = {
   classes: [],
   gateways: [],
   routes: [],
+  policies: [],
   asked: [],
   claims: [],
 };
@@ -109,6 +116,8 @@ interface KnownRoute {
 interface Shared {
   readonly ports: ListenerFacts["ports"] | undefined;
   readonly grants: readonly ReferenceGrant[];
+  /** That a policy is for. */
+  readonly services: readonly string[];
   readonly listeners: readonly DecidedListener[];
 }
 
@@ -140,6 +149,8 @@ export class GatewayFrontEnd {
     }
     const ofClasses = new Set(classes.map(({ metadata }) => metadata.name));
     const grants = new ReferenceGrants(objects.grants);
+    const policies = new BackendPolicies(objects.policies ?? []);
+    const { services } = policies;
     const own = objects.gateways
       .filter(({ className }) => ofClasses.has(className))
       .sort((a, b) => compareAge(gatewayOrigin(a), gatewayOrigin(b)));
@@ -151,12 +162,15 @@ export class GatewayFrontEnd {
     const terms: RouteTerms = {
       names: new ListenerNames(listeners),
       grants,
-      areGrantsSame: areSameObjects(this.#shared.grants, objects.grants),
+      policies,
+      areReferencesSame:
+        areSameObjects(this.#shared.grants, objects.grants) &&
+        isDeepStrictEqual(this.#shared.services, services),
       listenersOf: (key) => ofGateway.get(key),
       facts,
     };
     const isShared =
-      terms.areGrantsSame &&
+      terms.areReferencesSame &&
       this.#shared.ports === facts.ports &&
       areSameObjects(this.#shared.listeners, listeners);
     const earlier = new KnownRoutes(this.#routes);
@@ -188,7 +202,7 @@ export class GatewayFrontEnd {
       if (!isSame || known.length % samePerStep === 0) yield;
     }
     this.#routes = known;
-    this.#shared = { ports: facts.ports, grants: objects.grants, listeners };
+    this.#shared = { ports: facts.ports, grants: objects.grants, services, listeners };
     return {
       classes,
       gateways: decided.map((one) => ({
@@ -198,6 +212,7 @@ export class GatewayFrontEnd {
         ),
       })),
       routes,
+      policies: policies.decide(routes),
       asked: [...this.#endsOf(decided), ...asked],
       claims: this.#claimsOf(decided),
     };
@@ -263,12 +278,14 @@ export class GatewayFrontEnd {
 /** Routes that are as before: to look at one takes less than a microsecond. */
 const samePerStep = 64;
 
-const nothingShared: Shared = { ports: undefined, grants: [], listeners: [] };
+const nothingShared: Shared = { ports: undefined, grants: [], services: [], listeners: [] };
 
 interface RouteTerms {
   readonly names: ListenerNames;
   readonly grants: ReferenceGrants;
-  readonly areGrantsSame: boolean;
+  readonly policies: BackendPolicies;
+  /** Of grants and policies. */
+  readonly areReferencesSame: boolean;
   readonly listenersOf: ListenersOf;
   readonly facts: GatewayFacts;
 }
@@ -287,7 +304,7 @@ function decideRoute(
   attached: KnownAttachment,
   lost: ReadonlySet<DecidedListener> | undefined,
   before: KnownRoute | undefined,
-  { names, grants, areGrantsSame, facts }: RouteTerms,
+  { names, grants, policies, areReferencesSame, facts }: RouteTerms,
 ): KnownRoute {
   const { route } = attached;
   const parents =
@@ -299,7 +316,7 @@ function decideRoute(
   const listeners = [...new Set(attachments.map(({ listener }) => listener))];
   const shared = { route, attached, lost, reached, listeners };
   const isRuledAsBefore =
-    areGrantsSame &&
+    areReferencesSame &&
     before?.route === route &&
     before.ruledBy.areAsIn(facts) &&
     isDeepStrictEqual(before.reached, reached);
@@ -310,7 +327,7 @@ function decideRoute(
   const ruledBy = new AskedFacts();
   if (parents.length === 0) return { ...shared, ruledBy, decided: undefined, asked: undefined };
   const { hasService } = ruledBy.from(facts);
-  const rules = httpRouteRules(route, reached, { grants, hasService });
+  const rules = httpRouteRules(route, reached, { grants, policies, hasService });
   const { routes } = rules;
   const areSame = isDeepStrictEqual(before?.asked?.routes, routes);
   const asked = areSame ? before?.asked : routes.length > 0 ? askedRoutes(routes) : undefined;

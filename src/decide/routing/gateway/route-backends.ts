@@ -7,11 +7,13 @@ import { objectKey } from "../../../kube/kinds/kind.ts";
 import type { BackendHeaders, Mirror } from "../../route-policy.ts";
 import { type Backend, type BackendShare, backendKey } from "../route.ts";
 import { shown } from "../shown-text.ts";
+import type { BackendPolicies } from "./backend-policies.ts";
 import type { ReferenceGrants } from "./reference-grants.ts";
 import { headersOfBackend } from "./route-filters.ts";
 
 export interface BackendFacts {
   readonly grants: ReferenceGrants;
+  readonly policies?: Pick<BackendPolicies, "of">;
   /** Whether any cluster has the service. */
   readonly hasService: (namespace: string, name: string) => boolean;
 }
@@ -27,7 +29,12 @@ export interface RuleBackends {
 
 export interface BackendProblem {
   /** As the specification names it; undefined for what it leaves open. */
-  readonly reason: "InvalidKind" | "RefNotPermitted" | "BackendNotFound" | undefined;
+  readonly reason:
+    | "InvalidKind"
+    | "RefNotPermitted"
+    | "BackendNotFound"
+    | "UnsupportedProtocol"
+    | undefined;
   readonly message: string;
 }
 
@@ -96,7 +103,7 @@ export function mirrorsOfRule(
 function backendOf(
   { group, kind, namespace, name, port }: BackendReference,
   route: Pick<HttpRoute, "kind" | "metadata">,
-  { grants, hasService }: BackendFacts,
+  { grants, hasService, policies }: BackendFacts,
 ): Backend | BackendProblem {
   const own = route.metadata.namespace;
   const target = { group, kind, namespace: namespace ?? own, name };
@@ -111,6 +118,11 @@ function backendOf(
   const isPort = port !== undefined && port >= 1 && port <= 65_535;
   if (!isPort || !serviceName.test(name) || !hasService(target.namespace, name)) {
     return { reason: "BackendNotFound", message: `${what}: no cluster has this service` };
+  }
+  const policy = policies?.of(objectKey(target));
+  if (policy !== undefined) {
+    const message = `${what}: BackendTLSPolicy ${shown(policy)} is not supported, so nothing is sent there`;
+    return { reason: "UnsupportedProtocol", message };
   }
   return { namespace: target.namespace, name, port };
 }

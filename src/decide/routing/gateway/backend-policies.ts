@@ -1,0 +1,75 @@
+// Services whose endpoints a BackendTLSPolicy wants to be asked over TLS. The proxy cannot verify endpoints
+// by a CA that is data, so nothing is sent there, and the policy is not accepted. Pure.
+import type { BackendTlsPolicy } from "../../../kube/kinds/backend-tls-policy.ts";
+import type { HttpRoute } from "../../../kube/kinds/http-route.ts";
+import { objectKey } from "../../../kube/kinds/kind.ts";
+import { compareText } from "../../compare-text.ts";
+import type { DecidedParent } from "./attachment.ts";
+
+/** A Gateway of ours that leads to one of its Services. */
+export interface DecidedPolicy {
+  readonly policy: BackendTlsPolicy;
+  /** `namespace/name`, in their order. */
+  readonly gateways: readonly string[];
+}
+
+/** By `namespace/name` of a Service, the policies that name it. */
+export class BackendPolicies {
+  readonly #ofService = new Map<string, BackendTlsPolicy[]>();
+  readonly #all: readonly BackendTlsPolicy[];
+
+  constructor(policies: readonly BackendTlsPolicy[]) {
+    this.#all = policies;
+    for (const policy of policies) {
+      const { namespace } = policy.metadata;
+      for (const { group, kind, name } of policy.targets) {
+        if (group !== "" || kind !== "Service") continue;
+        const key = objectKey({ namespace, name });
+        this.#ofService.set(key, [...(this.#ofService.get(key) ?? []), policy]);
+      }
+    }
+  }
+
+  /** `namespace/name` of one; undefined for a Service without any. */
+  of(service: string): string | undefined {
+    const [first] = this.#ofService.get(service) ?? [];
+    return first && objectKey(first.metadata);
+  }
+
+  /** Equal for those that name the same Services. */
+  get services(): readonly string[] {
+    return [...this.#ofService.keys()].sort(compareText);
+  }
+
+  decide(
+    routes: Iterable<{ readonly route: HttpRoute; readonly parents: readonly DecidedParent[] }>,
+  ): readonly DecidedPolicy[] {
+    if (this.#all.length === 0) return [];
+    const found = new Map<BackendTlsPolicy, Set<string>>();
+    for (const { route, parents } of routes) {
+      const gateways = parents.flatMap(({ attachments }) =>
+        attachments.map(({ listener }) => objectKey(listener.origin)),
+      );
+      for (const service of servicesOf(route)) {
+        for (const policy of this.#ofService.get(service) ?? []) {
+          const known = found.get(policy) ?? new Set();
+          for (const gateway of gateways) known.add(gateway);
+          found.set(policy, known);
+        }
+      }
+    }
+    return this.#all.map((policy) => ({
+      policy,
+      gateways: [...(found.get(policy) ?? [])].sort(compareText),
+    }));
+  }
+}
+
+function servicesOf({ metadata, rules }: HttpRoute): readonly string[] {
+  return rules.flatMap(({ backendRefs, filters }) => {
+    const copies = filters.flatMap(({ mirror }) => mirror?.backend ?? []);
+    return [...backendRefs, ...copies].map(({ namespace = metadata.namespace, name }) =>
+      objectKey({ namespace, name }),
+    );
+  });
+}
