@@ -55,7 +55,10 @@ export default defineConfig({
           exclude: ["e2e/**/*.real.test.ts", "e2e/page/**"],
           testTimeout: 300_000,
           hookTimeout: 300_000,
-          fileParallelism: false,
+          // They wait for processes more than they compute, and each file has ports, folders and loopback
+          // networks of its own. More at once would only lengthen the waits of each other.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
         },
       },
       {

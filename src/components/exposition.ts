@@ -27,9 +27,10 @@ function familyText({ name, help, type, values }: Family): string {
   if (values.length === 0) return "";
   // All of one set of labels stay together, in their order.
   const lines = values
-    .toSorted((one, other) => compare(seriesText(one.labels), seriesText(other.labels)))
+    .map((sample) => ({ sample, series: seriesText(sample.labels) }))
+    .toSorted((one, other) => compare(one.series, other.series))
     .map(
-      ({ metricName = name, labels, value }) =>
+      ({ sample: { metricName = name, labels, value } }) =>
         `${metricName}${labelText(labels)} ${goNumber(value)}`,
     );
   return `# HELP ${name} ${help}\n# TYPE ${name} ${String(type)}\n${lines.join("\n")}\n`;
@@ -54,7 +55,8 @@ function rank(label: string): number {
 
 function escaped(value: string | number | undefined): string {
   if (typeof value === "number") return goNumber(value);
-  return (value ?? "").replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
+  if (value === undefined || !/[\\\n"]/.test(value)) return value ?? "";
+  return value.replaceAll("\\", "\\\\").replaceAll("\n", "\\n").replaceAll('"', '\\"');
 }
 
 /** strconv.FormatFloat with the format g: an exponent below 1e-4 and from 1e+06 on. */

@@ -1,7 +1,7 @@
 // An API server that refuses or gives up requests because it has too many.
 
+import { counted } from "../../environment/counted.ts";
 import { logCause } from "../cause.ts";
-import { counted } from "../report/counted.ts";
 
 export const apiOverloaded = logCause({
   name: "api-overloaded",

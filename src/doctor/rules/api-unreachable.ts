@@ -1,7 +1,7 @@
 // Clients that cannot connect to an API server at all.
 
+import { counted } from "../../environment/counted.ts";
 import { logCause } from "../cause.ts";
-import { counted } from "../report/counted.ts";
 import { inPodCheck } from "../report/in-pod-check.ts";
 
 /** They run on the machine, or use its network. */

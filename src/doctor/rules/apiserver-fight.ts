@@ -2,13 +2,13 @@
 // counts the others. Clients that connect through the service are moved from server to server, and
 // watches that lose their path show old state without an error.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { versionParts } from "../evidence/settings.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
 import { placeText } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 /** A fight writes one at each tick of 10 s; two servers that start together write one each. */
 const linesMin = 3;

@@ -1,9 +1,10 @@
 // Watches that end with an error and are opened again. In between a client shows old state; a client
 // that does not notice the end shows it for minutes.
+
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import { logCause } from "../cause.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 import { inPodCheck } from "../report/in-pod-check.ts";
 
 /** A watch that ends by itself after a minute; one that breaks off ends before. */
@@ -33,7 +34,7 @@ export const brokenWatches = logCause({
   text: ({ count, spanMs, samples }) => {
     const within = spanMs === 0 ? "" : ` within ${durationText(spanMs)}`;
     const [kind = ""] = samples.flatMap(({ subject }) => (subject === "" ? [] : [subject]));
-    const failed = `${counted(count, "list or watch").replace(/watchs$/, "watches")} failed${within}`;
+    const failed = `${counted(count, "list or watch", "lists or watches")} failed${within}`;
     return kind === "" ? failed : `${failed} (${kind})`;
   },
   conclude: (group) => ({

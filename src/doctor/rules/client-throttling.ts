@@ -1,6 +1,7 @@
 // The controller manager's own request limit holds back endpoint changes. Its log and its metrics can
 // prove this; its queues and the observed changes show only the effect, which other causes have too.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence, JourneyEvidence, MetricsEvidence } from "../evidence/evidence.ts";
@@ -15,7 +16,6 @@ import {
 } from "../evidence/queue-window.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
 import type { Severity } from "../finding.ts";
-import { counted } from "../report/counted.ts";
 
 const component = "kube-controller-manager";
 

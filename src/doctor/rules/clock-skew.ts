@@ -1,9 +1,9 @@
 // Clocks that differ between machines: etcd warns, certificates and tokens can be refused. Endpoint
 // changes do not depend on it, so it is rarely the reason for late endpoints.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import { logCause } from "../cause.ts";
-import { counted } from "../report/counted.ts";
 
 export const clockSkew = logCause({
   name: "clock-skew",

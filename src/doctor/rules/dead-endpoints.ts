@@ -1,11 +1,11 @@
 // A proxy that sends requests to addresses that do not answer. This is the effect of a late hop, not
 // its cause; which hop is late is measured with `lockstep watch` or `lockstep blame`.
 
+import { counted } from "../../environment/counted.ts";
 import { isIp } from "../../environment/ip-address.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 const linesMin = 1;
 

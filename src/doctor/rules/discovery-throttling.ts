@@ -1,9 +1,9 @@
 // Clients that wait for their own limit while they ask for the names of all resources. kubectl, helm
 // and many controllers do this at their start; endpoint changes do not wait for it.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import { logCause } from "../cause.ts";
-import { counted } from "../report/counted.ts";
 
 export const discoveryThrottling = logCause({
   name: "discovery-throttling",

@@ -1,9 +1,9 @@
 // Ingresses without an address in their status: the leader of the ingress controller does not write it.
 
+import { counted } from "../../environment/counted.ts";
 import type { Cause } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { placeText } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 export const emptyIngressStatus: Cause = {
   name: "empty-ingress-status",

@@ -1,6 +1,7 @@
 // The endpoint controllers have many services to work on at once, and a real change waits behind them.
 // The trigger is a start of the controller manager, the periodic resync, or a change of many pods.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import { parseGoDuration } from "../../environment/go-duration.ts";
 import type { Journey } from "../../timeline/journey.ts";
@@ -15,7 +16,6 @@ import {
 } from "../evidence/queue-window.ts";
 import { versionParts } from "../evidence/settings.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 /** A rollout writes dozens; a resync or a start writes each service once. */
 const writesMin = 200;

@@ -1,10 +1,10 @@
 // etcd answers slowly, so every write and every consistent read of the API servers is slow too.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import { type Cause, type Conclusion, logCause, type Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { placeText, type SignGroup } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 const conclusion: Conclusion = {
   severity: "warning",

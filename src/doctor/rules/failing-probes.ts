@@ -1,7 +1,7 @@
 // Endpoints that leave and return because readiness probes of their pods fail.
 
+import { counted } from "../../environment/counted.ts";
 import { logCause } from "../cause.ts";
-import { counted } from "../report/counted.ts";
 
 export const failingProbes = logCause({
   name: "failing-probes",

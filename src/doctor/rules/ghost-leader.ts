@@ -1,13 +1,14 @@
 // A leader lock that is renewed by a process whose pod does not exist in the cluster. The pods that
 // exist wait for the lock, so the work of the leader is not done: an ingress controller writes no
 // status.
+
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { LeaderRecord } from "../evidence/objects.ts";
 import type { Observations } from "../evidence/observations.ts";
 import { placeText } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 const defaultDurationSeconds = 15;
 

@@ -2,13 +2,13 @@
 // compare labels without it. So each sync of such a service is a write that changes nothing, and each
 // informer resync writes all of them. Real changes wait behind these writes.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { publishedLag } from "../evidence/published-lag.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 import { lateQueues, logTimeText, resyncPeriod, triggerOf, waves } from "./endpoint-backlog.ts";
 import { idleWriters } from "./no-op-writes.ts";
 

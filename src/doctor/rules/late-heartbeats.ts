@@ -1,6 +1,7 @@
 // A node whose heartbeats come later than the grace period of the controller manager. Each miss marks
 // all pods of the node as not ready, so their endpoints leave, and come back seconds later.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import { parseGoDuration } from "../../environment/go-duration.ts";
 import type { Cause, Conclusion, Sign } from "../cause.ts";
@@ -10,7 +11,6 @@ import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
 import type { EvidenceLine } from "../finding.ts";
 import type { HeartbeatGap } from "../fix-effect.ts";
-import { counted } from "../report/counted.ts";
 
 /** A node that is silent for longer is down, not late. */
 const lateMaxMs = 300_000;

@@ -1,9 +1,9 @@
 // A component that loses its leader lock again and again: nothing is done while no instance leads.
 
+import { counted } from "../../environment/counted.ts";
 import { logCause } from "../cause.ts";
 import { endedByLoss, renewalTimedOut } from "../evidence/log-signs.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 const errorCharsMax = 80;
 

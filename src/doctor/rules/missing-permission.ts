@@ -1,10 +1,10 @@
 // A component may not do what it has to do. Without list and watch it never sees a change.
 
+import { counted } from "../../environment/counted.ts";
 import { logCause, type Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { AccessRequest } from "../evidence/grants.ts";
 import { placeText, type SeenSign, type SignGroup } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 /** An informer needs all three, and a leader lock needs all of them. */
 const readVerbs = ["get", "list", "watch"];

@@ -1,9 +1,9 @@
 // A service without a usable endpoint: its selector or port matches no ready pod, or the news of its
 // pods has not arrived.
 
+import { counted } from "../../environment/counted.ts";
 import { type Cause, logCause } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
-import { counted } from "../report/counted.ts";
 
 const withoutEndpoint = logCause({
   name: "no-endpoints",

@@ -1,11 +1,11 @@
 // An Endpoints object that was cut at 1,000 addresses. Clients that read Endpoints instead of
 // EndpointSlices send nothing to the pods that were left out.
 
+import { counted } from "../../environment/counted.ts";
 import type { Cause } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { EndpointsFacts } from "../evidence/objects.ts";
 import { placeText } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 export const overCapacity: Cause = {
   name: "over-capacity",

@@ -1,11 +1,11 @@
 // The endpoint controller up to 1.7 reads each Endpoints object from the API server at each sync, and
 // syncs every service every 30 s. So some hundred services use up its limit for ever.
 
+import { counted } from "../../environment/counted.ts";
 import type { Cause } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 /** PR 47731 ended both. */
 const fixedMinor = 8;

@@ -1,10 +1,10 @@
 // A proxy that needs many seconds to reload its configuration. Changes that need a reload, and in old
 // controllers each endpoint change, are used that much later.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
-import { counted } from "../report/counted.ts";
 
 /** ingress-nginx waits a second between reloads, and a reload takes some hundred milliseconds. */
 const slowMs = 5_000;

@@ -1,8 +1,8 @@
 // Requests that an API server itself reports as slow.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import { logCause } from "../cause.ts";
-import { counted } from "../report/counted.ts";
 
 export const slowRequests = logCause({
   name: "slow-requests",

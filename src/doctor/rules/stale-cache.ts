@@ -1,6 +1,7 @@
 // A controller or a client that works with a cache which is behind: its informer still shows an object
 // that it has replaced, or the API server that it asks is behind another one.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import { type Cause, logCause } from "../cause.ts";
 import type { ApiServerFacts } from "../evidence/api-servers.ts";
@@ -9,7 +10,6 @@ import { givenUp } from "../evidence/log-signs.ts";
 import { isPublishedSoon } from "../evidence/published-lag.ts";
 import { versionParts } from "../evidence/settings.ts";
 import { placeText, type SignGroup } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 /** The guard against stale caches of 1.28 to 1.31 could get stuck (issue 127370); fixed from here on. */
 const fixedPatch: Readonly<Record<number, number>> = { 28: 15, 29: 10, 30: 6, 31: 2 };

@@ -1,6 +1,7 @@
 // A proxy that works with old endpoints while the EndpointSlices are right: its own cache, its push or
 // its watch is late. Any controller can do this; a restart of the proxy hides it.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import type { Cause, Conclusion, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
@@ -8,7 +9,6 @@ import { type HopDelay, hopDelays } from "../evidence/hop-delays.ts";
 import type { ObjectFacts } from "../evidence/objects.ts";
 import type { AddressFailures } from "../evidence/request-log.ts";
 import { placeText } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 /** A pod that ends makes a few seconds of failures; a stale proxy goes on. */
 const lastingMs = 60_000;
@@ -100,9 +100,9 @@ const pushesMin = 2;
 function failedPushes({ signs }: Evidence): readonly Sign[] {
   const group = signs.get("push-failed");
   if (group === undefined) return [];
-  const text = `${counted(group.count, "push")} of a configuration to the proxy failed: ${group.samples[0]?.detail ?? ""}`;
+  const text = `${counted(group.count, "push", "pushes")} of a configuration to the proxy failed: ${group.samples[0]?.detail ?? ""}`;
   const weight = group.count >= pushesMin ? "proof" : "support";
-  return [{ weight, source: "logs", lines: [group.evidence(text.replace("pushs", "pushes"))] }];
+  return [{ weight, source: "logs", lines: [group.evidence(text)] }];
 }
 
 function notPushed({ signs }: Evidence): Conclusion {

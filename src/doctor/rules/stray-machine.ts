@@ -1,11 +1,11 @@
 // A machine that is no node of the cluster and whose kubelet still talks to the API server. Its
 // containers run on, renew leader locks and hold addresses, and no list of pods shows them.
 
+import { counted } from "../../environment/counted.ts";
 import type { Cause } from "../cause.ts";
 import type { LockWrites } from "../evidence/audit-trail.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { placeText } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 /** A node that was removed a moment ago writes once or twice. */
 const writesMin = 3;

@@ -2,13 +2,13 @@
 // the removal of its endpoint has reached the proxy. Each rollout shows it, and nothing is broken. A
 // refused connection alone is no proof: its time has to fit the end of a pod that had the address.
 
+import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
 import { lagsAt } from "../../timeline/journey.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { PodEnding } from "../evidence/objects.ts";
 import { placeText } from "../evidence/sign-log.ts";
-import { counted } from "../report/counted.ts";
 
 /** Clocks and log times are exact to a second. */
 const beforeMs = 2_000;
