@@ -258,7 +258,7 @@ it("works by keyboard", async () => {
 it("runs an incident from its start to the named cause and the fix", async () => {
   const { page, problems } = await visit("incidents");
   const card = page.locator("[data-incident='throttled-controller']");
-  await card.getByText("in the running clusters, in real time").waitFor();
+  await card.getByText("in the running clusters").waitFor();
   expect(await page.getByText("in simulated time", { exact: true }).count()).toBe(4);
   await card.getByText("Start").click();
   await page.locator("[data-rule='client-throttling']").waitFor();

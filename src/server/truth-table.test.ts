@@ -162,7 +162,13 @@ test("the decision of a Lockstep replica gives states, reasons, probes and reque
       ...cells.map(({ mark, text }) => `${mark} ${text}`).slice(-2),
     ]),
   ).toEqual([
-    ["10.0.0.1", "held", "it still answers", "in answers", "suspect 7 requests, 1 failed"],
+    [
+      "10.0.0.1",
+      "held",
+      "it still answers; lockstep-1 does not use it",
+      "in answers",
+      "suspect 7 requests, 1 failed",
+    ],
     ["10.0.0.2", null, "Every source has it.", "unknown not probed", "unknown no requests"],
     ["10.9.0.1", "active", "its pod is ready", "unknown not probed", "unknown no requests"],
   ]);

@@ -120,7 +120,7 @@ function rowOf(
     port: endpoint.port,
     podName: podName ?? decided?.podName ?? null,
     state: decided?.state ?? null,
-    reason: decided?.reason ?? reasonOf(view, options),
+    reason: decided === undefined ? reasonOf(view, options) : decidedReason(decided, view, options),
     isDisputed: isDisputed(view),
     cells: options.decision === undefined ? cells : [...cells, ...decidedCells(decided)],
   };
@@ -201,6 +201,22 @@ function decidedCells({ probe, use }: Pick<DecidedRow, "probe" | "use"> = {}): r
           ...quiet,
         },
   ];
+}
+
+/** The reason names what the decision looked at, and proxies are not among it. */
+function decidedReason(
+  { state, reason }: DecidedRow,
+  { witnesses }: EndpointView,
+  options: TruthTableOptions,
+): string {
+  const isUsed = state === "active" || state === "held";
+  const wrong = isUsed ? "leave" : "join";
+  const names = witnesses
+    .filter(({ witness, direction }) => witness.hop === "routed" && direction === wrong)
+    .map(({ witness }) => labelOf(witness, options));
+  if (names.length === 0 || state === "draining") return reason;
+  const verb = isUsed ? ["does not use", "do not use"] : ["still uses", "still use"];
+  return `${reason}; ${names.join(", ")} ${names.length === 1 ? verb[0] : verb[1]} it`;
 }
 
 /** How the sources differ, in a sentence. */

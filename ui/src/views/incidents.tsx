@@ -86,9 +86,7 @@ export function IncidentsView({
           {value.incidents.map(({ name, summary, cause, fix, isSimulated }) => (
             <li key={name} className={running?.name === name ? "on" : ""} data-incident={name}>
               <h3>{name}</h3>
-              <p className="dim">
-                {isSimulated ? "in simulated time" : "in the running clusters, in real time"}
-              </p>
+              <p className="dim">{isSimulated ? "in simulated time" : "in the running clusters"}</p>
               <p>{summary}</p>
               <details>
                 <summary>cause and fix</summary>
