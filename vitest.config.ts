@@ -9,6 +9,9 @@ const fixedExamples = ["tests/fixed-examples.ts"];
 /** Costly assertions are checked wherever time does not matter. */
 const setupFiles = [...fixedExamples, "tests/costly-checks.ts"];
 
+/** The demonstration, `lockstep up`. */
+const story = "e2e/up.test.ts";
+
 export default defineConfig({
   test: {
     // vitest leaves one core idle; of two that is half the machine.
@@ -52,13 +55,25 @@ export default defineConfig({
           name: "e2e",
           setupFiles: fixedExamples,
           include: ["e2e/**/*.test.ts"],
-          exclude: ["e2e/**/*.real.test.ts", "e2e/page/**"],
+          exclude: ["e2e/**/*.real.test.ts", "e2e/page/**", story],
           testTimeout: 300_000,
           hookTimeout: 300_000,
           // They wait for processes more than they compute, and each file has ports, folders and loopback
           // networks of its own. More at once would only lengthen the waits of each other.
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          // Its checks compare real times of before and after a fix, so nothing else runs beside it.
+          name: "story",
+          setupFiles: fixedExamples,
+          include: [story],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
         },
       },
       {

@@ -58,7 +58,7 @@ const checks = (seeds) => [
 
 const stages = {
   check: () => checks(checkSeeds),
-  test: () => [...checks(testSeeds), [tests("end to end", projects("e2e"))]],
+  test: () => [...checks(testSeeds), [tests("end to end", projects("e2e", "story"))]],
   page: () => [[tests("the page in a browser", [...projects("page"), ...rest])]],
   real: () => [[tests("against a real control plane", [...projects("real"), ...rest])]],
   soak: () => [
