@@ -167,8 +167,8 @@ function numbersOf(profile: RawRecord, level: "core" | "extended"): RawRecord {
 /** A list, with an empty line before it. */
 function countLines(found: readonly RawRecord[]): string {
   const lines = found.map((profile) => {
-    const counts = [numbersOf(profile, "core")["Passed"], numbersOf(profile, "extended")["Passed"]];
-    const [core, extended] = counts.map((one) => String(one ?? 0));
+    const passed = (level: "core" | "extended") => Number(numbersOf(profile, level)["Passed"] ?? 0);
+    const [core, extended] = [passed("core"), passed("extended")];
     return `- ${String(profile["name"])}: ${core} core tests and ${extended} tests of extended features pass.`;
   });
   return ["", ...lines, ""].join("\n");

@@ -196,7 +196,13 @@ function answerOf(
   const { tries, balance, cors } = policy;
   const { cookie, maxAgeSeconds = 0 } = balance?.affinity ?? {};
   return [
-    ...[found.service, target, upstreamHost, timeouts?.readMs, tries, cookie, maxAgeSeconds],
+    found.service,
+    target,
+    upstreamHost,
+    timeouts?.readMs,
+    tries,
+    cookie,
+    maxAgeSeconds,
     corsText(cors),
   ].join(" ");
 }
