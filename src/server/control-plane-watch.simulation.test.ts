@@ -121,8 +121,8 @@ test("a missing permission is named", async () => {
     const watch = watchOf({ client: refusing(admin, /proxy\/metrics|leases/), stage });
     const greatest = await duringRelease(watch, admin, stage);
     expect(watch.charts().missing).toEqual([
-      'blue: pods/proxy: no permission. Grant "get" on pods/proxy; deploy/rbac/doctor.yaml has all permissions.',
-      'blue: leases: no permission. Grant "list" on leases; deploy/rbac/doctor.yaml has all permissions.',
+      "blue: Missing permission: get pods/proxy. Effect: metrics of controller managers are not read. All permissions are in deploy/rbac/doctor.yaml.",
+      "blue: Missing permission: list leases. Effect: heartbeats of nodes and leader locks are not examined. All permissions are in deploy/rbac/doctor.yaml.",
     ]);
     expect([...greatest.keys()]).toEqual([]);
   });

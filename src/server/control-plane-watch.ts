@@ -131,8 +131,7 @@ export class ControlPlaneWatch {
     if (pages.size === 0 && pods.length === 0) problems.push(noManagers);
     const heartbeatMs = await this.#heartbeatMs(reader);
     const leader = await this.#leader(reader);
-    const isRefused = reader.problems.some((text) => text.startsWith("leases:"));
-    if (leader === undefined && !isRefused) problems.push(noLeader);
+    if (leader === undefined && !reader.hasFailed("list", "leases")) problems.push(noLeader);
     const graceMs = graceMsOf(pods) ?? defaultGraceMs(version());
     const look = { pages: [...pages.values()], heartbeatMs, graceMs, leader };
     // A chart without any value yet is left out.
@@ -210,11 +209,9 @@ export class ControlPlaneWatch {
   /** Leases of nodes exist since 1.14; before that the Node itself has the heartbeat. */
   async #heartbeatMs(reader: LiveReader): Promise<number | undefined> {
     const { clock } = this.#options;
-    const problems = reader.problems.length;
     const leases = (await reader.items("leases", `${leaseRoot}/kube-node-lease/leases`)) ?? [];
-    const isRefused = reader.problems.length > problems;
     const beats =
-      leases.length > 0 || isRefused
+      leases.length > 0 || reader.hasFailed("list", "leases")
         ? leases.map((lease) => textIn(recordIn(lease, "spec"), "renewTime"))
         : ((await reader.items("nodes", "/api/v1/nodes")) ?? []).map(heartbeatOf);
     this.#nodes = beats.length;

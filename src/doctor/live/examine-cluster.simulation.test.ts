@@ -8,7 +8,12 @@ import {
   serverAddressOf,
   withCluster,
 } from "../../../tests/doctor/examined-cluster.ts";
-import { lessened, objectsIn, type Right } from "../../../tests/rights/deployed-rights.ts";
+import {
+  lessened,
+  objectsIn,
+  type Right,
+  rightsIn,
+} from "../../../tests/rights/deployed-rights.ts";
 import { type KubeClient, parseJson, StatusError } from "../../kube/client/client.ts";
 import { HttpKubeClient } from "../../kube/client/http-client.ts";
 import { fixedAccess } from "../../kube/credentials/credentials.ts";
@@ -50,8 +55,8 @@ test("a refused kind is reported with its permission, and the others are read", 
     });
   });
   expect(seen.problems).toEqual([
-    'configmaps: no permission. Grant "list" on configmaps; deploy/rbac/doctor.yaml has all permissions.',
-    'pods/log: no permission. Grant "get" on pods/log; deploy/rbac/doctor.yaml has all permissions.',
+    "Missing permission: list configmaps. Effect: leader locks of older controllers are not examined. All permissions are in deploy/rbac/doctor.yaml.",
+    "Missing permission: get pods/log. Effect: logs of the control plane and of ingress controllers are not read. All permissions are in deploy/rbac/doctor.yaml.",
   ]);
   expect([...(seen.costs[0]?.objects.keys() ?? [])]).toEqual([
     "nodes",
@@ -119,8 +124,23 @@ const bindings = ["logs", "metrics"].map((part) => ({
   subjects: [{ kind: "ServiceAccount", name: account, namespace: "lockstep" }],
 }));
 
+/** Read again in each sample, with the pod that it names. */
+const lock = {
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: {
+    name: "lock",
+    namespace: "kube-system",
+    annotations: {
+      "control-plane.alpha.kubernetes.io/leader":
+        '{"holderIdentity":"web-0","renewTime":"2026-01-01T00:00:00Z"}',
+    },
+  },
+};
+
 function examineWithRights(without?: Right): Promise<Examined> {
-  const objects = [...objectsIn(["doctor"]).map((one) => lessened(one, without)), ...bindings];
+  const roles = objectsIn(["doctor"]).map((one) => lessened(one, without));
+  const objects = [...roles, ...bindings, lock];
   return withCluster({ accessControl: true, objects }, async (cluster, client, stage) => {
     await createShop(client);
     await stage.sleep(minuteMs);
@@ -150,15 +170,69 @@ test("deploy/rbac/doctor.yaml has all permissions, and no more requests are sent
   expect(requests).toBeLessThanOrEqual(costs[0]?.total ?? 0);
 });
 
-test.each([
-  [
-    { role: account, resource: "pods", verb: "watch" },
+test("without one permission the report names it, with its effect", async () => {
+  const without = { role: account, resource: "pods", verb: "watch" };
+  expect((await examineWithRights(without)).problems).toEqual([
     "Missing permission: list/watch pods in blue. Effect: pod times are unknown; timing starts at the EndpointSlice, after the endpoint controller.",
-  ],
-  [
-    { role: `${account}-metrics`, resource: "pods/proxy", verb: "get" },
-    'pods/proxy: no permission. Grant "get" on pods/proxy; deploy/rbac/doctor.yaml has all permissions.',
-  ],
-])("without %j the report says so", async (without, problem) => {
-  expect((await examineWithRights(without)).problems).toEqual([problem]);
+  ]);
+});
+
+/** Contexts of one cluster are recognised before an examination. */
+const beforehand = ["namespaces"];
+
+/** The observer reads the one where it may not read the other. */
+const replaced = ["watch endpoints", "list endpointslices", "watch endpointslices"];
+
+test.runIf(isThorough(process.env))("every permission is named when it is missing", async () => {
+  const rights = rightsIn(["doctor"]).filter(({ resource }) => !beforehand.includes(resource));
+  const report: string[] = [];
+  const unnoticed: string[] = [];
+  for (const right of rights) {
+    const { problems } = await examineWithRights(right);
+    const name = `${right.verb} ${right.resource}`;
+    report.push(name, ...problems.map((problem) => `  ${problem}`));
+    if (problems.length === 0) unnoticed.push(name);
+  }
+  expect(unnoticed).toEqual(replaced);
+  expect(report.join("\n")).toMatchInlineSnapshot(`
+    "list nodes
+      Missing permission: list nodes. Effect: heartbeats in the status of nodes are not examined. All permissions are in deploy/rbac/doctor.yaml.
+    list events
+      Missing permission: list events. Effect: Events are not examined. All permissions are in deploy/rbac/doctor.yaml.
+    list leases
+      Missing permission: list leases. Effect: heartbeats of nodes and leader locks are not examined. All permissions are in deploy/rbac/doctor.yaml.
+    get configmaps
+      Missing permission: get configmaps. Effect: leader locks of older controllers are not examined. All permissions are in deploy/rbac/doctor.yaml.
+    list configmaps
+      Missing permission: list configmaps. Effect: leader locks of older controllers are not examined. All permissions are in deploy/rbac/doctor.yaml.
+    get endpoints
+      Missing permission: get endpoints. Effect: published Endpoints, leader locks in them, and the addresses of the service kubernetes are not examined. All permissions are in deploy/rbac/doctor.yaml.
+    list endpoints
+      Missing permission: list endpoints. Effect: published Endpoints, leader locks in them, and the addresses of the service kubernetes are not examined. All permissions are in deploy/rbac/doctor.yaml.
+    watch endpoints
+    list endpointslices
+    watch endpointslices
+    list services
+      Missing permission: list services. Effect: services are not compared with their pods and endpoints. All permissions are in deploy/rbac/doctor.yaml.
+      Missing permission: list/watch services in blue. Effect: pod times are unknown; timing starts at the EndpointSlice.
+    watch services
+      Missing permission: list/watch services in blue. Effect: pod times are unknown; timing starts at the EndpointSlice.
+    get pods
+      Missing permission: get pods. Effect: services and leader locks are not compared with pods, and the control plane's pods are not found. All permissions are in deploy/rbac/doctor.yaml.
+    list pods
+      Missing permission: list pods. Effect: services and leader locks are not compared with pods, and the control plane's pods are not found. All permissions are in deploy/rbac/doctor.yaml.
+      Missing permission: list/watch pods in blue. Effect: pod times are unknown; timing starts at the EndpointSlice, after the endpoint controller.
+    watch pods
+      Missing permission: list/watch pods in blue. Effect: pod times are unknown; timing starts at the EndpointSlice, after the endpoint controller.
+    list ingresses
+      Missing permission: list ingresses. Effect: an empty status of Ingresses is not found. All permissions are in deploy/rbac/doctor.yaml.
+    list clusterroles
+      Missing permission: list clusterroles. Effect: cluster roles are not compared with those of the other cluster. All permissions are in deploy/rbac/doctor.yaml.
+    list roles
+      Missing permission: list roles. Effect: roles are not compared with those of the other cluster. All permissions are in deploy/rbac/doctor.yaml.
+    get pods/log
+      Missing permission: get pods/log. Effect: logs of the control plane and of ingress controllers are not read. All permissions are in deploy/rbac/doctor.yaml.
+    get pods/proxy
+      Missing permission: get pods/proxy. Effect: metrics of controller managers are not read. All permissions are in deploy/rbac/doctor.yaml."
+  `);
 });

@@ -70,6 +70,24 @@ const keptAnnotations = [leaderAnnotation, "endpoints.kubernetes.io/over-capacit
 const keptMetadata = ["name", "namespace", "labels", "creationTimestamp", "deletionTimestamp"];
 const keptOfContainer = ["name", "image", "ports"];
 
+/** What is not examined without permission to read a resource. */
+export const effectsWithout: Readonly<Record<string, string>> = {
+  nodes: "heartbeats in the status of nodes are not examined",
+  leases: "heartbeats of nodes and leader locks are not examined",
+  configmaps: "leader locks of older controllers are not examined",
+  endpoints:
+    "published Endpoints, leader locks in them, and the addresses of the service kubernetes are not examined",
+  services: "services are not compared with their pods and endpoints",
+  pods: "services and leader locks are not compared with pods, and the control plane's pods are not found",
+  ingresses: "an empty status of Ingresses is not found",
+  events: "Events are not examined",
+  clusterroles: "cluster roles are not compared with those of the other cluster",
+  roles: "roles are not compared with those of the other cluster",
+  "pods/log": "logs of the control plane and of ingress controllers are not read",
+  "pods/proxy": "metrics of controller managers are not read",
+  "/metrics": "metrics of the API server are not read",
+};
+
 /** Only the fields that causes read. */
 export function trimmed({ kind, fields }: LiveKind, object: RawRecord): RawRecord {
   const metadata = recordIn(object, "metadata");

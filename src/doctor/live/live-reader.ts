@@ -1,6 +1,6 @@
-// The requests of the doctor to a live cluster. All of them read. A refused or failed read of one kind
-// is noted with the permission to grant, and does not end the others. Pages and their number are
-// bounded; the rate is the client's.
+// The requests of the doctor to a live cluster. All of them read. A refused read of one kind is noted
+// with the missing permission and its effect, a failed one with the error; the others go on. Pages and
+// their number are bounded; the rate is the client's.
 
 import { NetworkError } from "../../environment/network.ts";
 import {
@@ -11,7 +11,7 @@ import {
 } from "../../kube/client/client.ts";
 import { CredentialsError } from "../../kube/credentials/credentials.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";
-import { type LiveKind, recordIn, recordsIn, textIn } from "./live-kinds.ts";
+import { effectsWithout, type LiveKind, recordIn, recordsIn, textIn } from "./live-kinds.ts";
 
 /** As many as a reflector lists at a time. */
 const pageSize = 500;
@@ -57,6 +57,11 @@ export class LiveReader {
   /** Parts that could not be examined, each as a sentence. */
   get problems(): readonly string[] {
     return [...this.#problems.values()];
+  }
+
+  /** Whether a read of it was refused or failed. */
+  hasFailed(verb: "get" | "list", resource: string): boolean {
+    return this.#problems.has(`${verb} ${resource}`);
   }
 
   /** Found by another reader, which uses the same client. */
@@ -185,7 +190,8 @@ function json(body: Buffer): unknown {
 /** Only errors of the exchange; others are mistakes of the program. */
 function problemOf({ verb, resource }: Read, error: unknown): string {
   if (error instanceof StatusError && error.code === 403) {
-    return `${resource}: no permission. Grant "${verb}" on ${resource}; deploy/rbac/doctor.yaml has all permissions.`;
+    const effect = effectsWithout[resource] ?? "this part is not examined";
+    return `Missing permission: ${verb} ${resource}. Effect: ${effect}. All permissions are in deploy/rbac/doctor.yaml.`;
   }
   const isKnown =
     error instanceof StatusError ||
