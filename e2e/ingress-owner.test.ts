@@ -1,6 +1,6 @@
-// One nginx has one Lockstep: a second start on the same prefix is refused while the first lives, and
-// replaces it only when asked to and with routes of its own. Whichever process is killed, requests are
-// answered.
+// One nginx has one Lockstep: a second start on the same prefix is refused while the first lives,
+// and replaces it only when asked to and with routes of its own. Requests are answered after the
+// kill of any process.
 import { webcrypto } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { kubeconfig } from "../src/lab/kubeconfig.ts";

@@ -1,5 +1,5 @@
 // Takes out of a transcript what two right servers may do differently: identities, versions, times,
-// addresses and ports they choose themselves. What they stand for stays: the same uid becomes the
+// addresses and ports they choose themselves. Their meaning stays: the same uid becomes the
 // same word, versions keep their order, times their distance from the start.
 import type { Step, Transcript } from "./contract-case.ts";
 

@@ -2,7 +2,7 @@
 // plain replacement. `unclearWords` takes any text for people. `tidyDocument` applies it to a Markdown
 // document without code, quotes of output and generated parts. `tidyConfiguration` applies it to the
 // comments of Lua and nginx files, and `tidy.ts` to texts, comments and test names of TypeScript.
-// `clauseStart` finds comments that begin with a clause instead of the thing itself.
+// `clauseStart` finds sentences of comments that begin with a clause instead of the thing itself.
 import type { Breach } from "./tidy.ts";
 
 interface UnclearWord {
@@ -47,9 +47,11 @@ export function unclearWords(text: string): readonly Found[] {
     .sort((a, b) => a.offset - b.offset);
 }
 
-/** The first word of a comment that has a clause as its subject. */
+/** The first word of a sentence in a comment that has a clause as its subject. */
 export function clauseStart(comment: string): string | undefined {
-  return /^[\s*]*(What|Whatever|Who|Whose)\b/.exec(comment)?.[1];
+  return /(?:^[\s*]*|[.:;]\s[\s*]*)(What|Whatever|Whichever|Who|Whose)\b(?![^.]*\?)/.exec(
+    comment,
+  )?.[1];
 }
 
 export const clauseReason = "begin with the thing itself: 'The answer of …', 'Entries that …'";
@@ -92,7 +94,13 @@ export function tidyConfiguration(path: string, source: string): readonly Breach
       })),
       ...(start === undefined
         ? []
-        : [{ ...at, problem: `a comment that begins with "${start}"`, reason: clauseReason }]),
+        : [
+            {
+              ...at,
+              problem: `a sentence of a comment that begins with "${start}"`,
+              reason: clauseReason,
+            },
+          ]),
     ];
   });
 }

@@ -92,8 +92,21 @@ it.each([
     'the word "nobody" in the name of a test',
   ],
   ["src/kube/x.test.ts", 'check("is told", run);', undefined],
-  ["src/kube/x.ts", "/** What a watch sends. */", 'a comment that begins with "What"'],
-  ["src/kube/x.ts", "/**\n * Whose it is.\n */", 'a comment that begins with "Whose"'],
+  [
+    "src/kube/x.ts",
+    "/** What a watch sends. */",
+    'a sentence of a comment that begins with "What"',
+  ],
+  [
+    "src/kube/x.ts",
+    "// An event of a watch. What it sends.",
+    'a sentence of a comment that begins with "What"',
+  ],
+  [
+    "src/kube/x.ts",
+    "/**\n * Whose it is.\n */",
+    'a sentence of a comment that begins with "Whose"',
+  ],
   ["src/kube/x.ts", "// Events, and what they show.", undefined],
 ])("refuses unclear words in comments and names of tests: %s %s", (path, line, problem) => {
   const [breach] = tidy(path, `${header}\n${line}\n`);

@@ -155,7 +155,8 @@ function checkCommentWords(comments: Parsed["comments"], report: Report): void {
 function checkCommentStarts(comments: Parsed["comments"], report: Report): void {
   for (const { start, value } of comments) {
     const word = clauseStart(value);
-    if (word !== undefined) report(start, `a comment that begins with "${word}"`, clauseReason);
+    if (word !== undefined)
+      report(start, `a sentence of a comment that begins with "${word}"`, clauseReason);
   }
 }
 

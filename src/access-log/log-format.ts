@@ -174,8 +174,8 @@ function partsOf(text: string): readonly Part[] {
 }
 
 /**
- * nginx writes a quote, a backslash and everything that is not plain ASCII as `\xXX`. What is more
- * than text to a terminal stays written like that.
+ * nginx writes a quote, a backslash and everything that is not plain ASCII as `\xXX`. Characters
+ * that a terminal would obey stay written like that.
  */
 function unescapedNginx(value: string): string {
   if (!value.includes("\\x")) return value;

@@ -1,5 +1,5 @@
 // A namespace whose decisions take long rests in between, so that all of them together have a tenth of
-// the time. What changes meanwhile is decided at once, when the rest is over. A few long decisions are
+// the time. Changes meanwhile are decided together, when the rest is over. A few long decisions are
 // free: on a busy machine one takes long because something else runs meanwhile.
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 

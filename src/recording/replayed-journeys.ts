@@ -1,5 +1,5 @@
 // Reads a recording for its changes alone, as fast as it can be read: each run with its journeys, in
-// the order of the file. What shows a recording at its own pace is `lockstep watch --replay`.
+// the order of the file. `lockstep watch --replay` shows one at its own pace.
 import type { Files } from "../environment/files.ts";
 import type { Log } from "../environment/log.ts";
 import type { JourneyEvent } from "../timeline/journey-event.ts";

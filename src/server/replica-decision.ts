@@ -1,5 +1,5 @@
-// The decision of a Lockstep replica about one service, read from its status page `/endpoints`. What
-// comes is another program's, so every field is checked.
+// The decision of a Lockstep replica about one service, read from its status page `/endpoints`. The
+// answer is another program's, so every field is checked.
 import { isRecord, type RawRecord } from "../kube/kinds/fields.ts";
 import { type AskProxy, jsonOf, ProxyAnswerError } from "../observe/routed/proxy-request.ts";
 import type { DecidedRow, PageDecision } from "./page-source.ts";

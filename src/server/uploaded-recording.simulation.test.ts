@@ -71,7 +71,7 @@ test("one recording at a time is read", () =>
     const { signal } = new AbortController();
     const first = uploads.read(body, signal);
     await expect(uploads.read(body, signal)).rejects.toMatchObject({ status: 503 });
-    expect((await first).notes).toEqual(["5000 lines could not be read."]);
+    expect((await first).notes).toEqual(["5,000 lines could not be read."]);
     await uploads.read(body, signal);
   }));
 

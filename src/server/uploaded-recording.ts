@@ -1,7 +1,6 @@
 // A recording that was dropped onto the page: its changes, from the same replay as `lockstep watch
 // --replay`. The file is a stranger's, so its size, its time and the answer are bounded, and other work
 // gets its turn all the while.
-
 import { elapsedMs } from "../environment/clock.ts";
 import { counted } from "../environment/counted.ts";
 import type { Environment } from "../environment/environment.ts";

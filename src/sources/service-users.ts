@@ -42,8 +42,8 @@ const pageSize = 500;
 const requestDeadlineMs = 30_000;
 
 /**
- * Written by controllers from other objects, or about other objects, or secret. What a Deployment
- * names is in its template, so its pods need no search.
+ * Written by controllers from other objects, or about other objects, or secret. The names in a
+ * Deployment are in its template, so its pods need no search.
  */
 const ignoredResources = new Set([
   "bindings",

@@ -1,5 +1,5 @@
-// A cluster in virtual time that the doctor examines: it knows nothing but a client. What it saves is
-// read again as files, so that a test can compare both results.
+// A cluster in virtual time that the doctor examines: it knows nothing but a client. The saved
+// files are read again, so that a test can compare both results.
 import { type Diagnosis, diagnose } from "../../src/doctor/diagnose.ts";
 import { evidenceIn, type Facts, noFacts } from "../../src/doctor/evidence/evidence.ts";
 import { emptySummary, readPath } from "../../src/doctor/evidence/read-paths.ts";

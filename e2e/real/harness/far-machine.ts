@@ -1,6 +1,7 @@
 // A machine that can fall silent: a network namespace behind a pair of virtual interfaces, with a
-// program that listens on several addresses. What it sends from a silent address is dropped, also the
-// acknowledgements of its kernel, as if it were switched off. Needs the namespace of the real suite.
+// program that listens on several addresses. Packets from a silent address are dropped, also the
+// acknowledgements of its kernel, as if it were switched off. Needs the namespace of the real
+// suite.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 

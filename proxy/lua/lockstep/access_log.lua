@@ -1,6 +1,6 @@
 -- How many lines the access log takes: so many a second and worker, then only failures, and of these
--- again so many. A line with a long target counts as several, so that the bytes are bounded too. What
--- is left out is counted, and the next line says how much it was.
+-- again so many. A line with a long target counts as several, so that the bytes are bounded too. Lines
+-- that are left out are counted, and the next line has their number.
 --
 -- A namespace may have as many lines as are left: one alone gets half of them, two a third each. So a
 -- flood of requests to one namespace, or to no route, leaves room for the lines of others.

@@ -1,6 +1,6 @@
--- The first half of the access phase: whether a request may pass, and to which service. What is not
--- to pass is answered here. A route whose settings are not those of this location goes over to the
--- location that has them (see server.conf), where the access phase begins again.
+-- The first half of the access phase: whether a request may pass, and to which service. A request
+-- that may not pass is answered here. A route whose settings are not those of this location goes
+-- over to the location that has them (see server.conf), where the access phase begins again.
 local affinity = require("lockstep.affinity")
 local answer = require("lockstep.answer")
 local body = require("lockstep.body")

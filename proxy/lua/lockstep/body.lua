@@ -1,5 +1,5 @@
--- How large the body of a request may be. A length that is announced is compared at once. What
--- comes without one (chunked, or in HTTP/2) is read in the location of the smallest class that
+-- How large the body of a request may be. A length that is announced is compared at once. A
+-- body without one (chunked, or in HTTP/2) is read in the location of the smallest class that
 -- fits, where nginx ends it when it grows beyond, and is then counted.
 local answer = require("lockstep.answer")
 

@@ -1,5 +1,5 @@
--- How pushed values are checked. What is wrong is an error that carries a sentence; batch.lua makes
--- a refusal of it.
+-- How pushed values are checked. A wrong value is an error with a sentence; batch.lua makes a
+-- refusal of it.
 local _M = {}
 
 function _M.check(condition, message)

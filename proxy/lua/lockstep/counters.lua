@@ -6,7 +6,7 @@ local _M = {}
 
 local own
 
--- In every worker. What one that was killed had under way has ended with it.
+-- In every worker. The requests of a killed one have ended with it.
 function _M.init_worker(highest_slot)
     own = rows.of_worker(ngx.worker.id() or 0)
     for slot = 0, highest_slot do

@@ -1,6 +1,6 @@
 -- The quicker of two endpoints drawn by chance, and what is known of how quick they are. The picks
 -- are pure: the same cases (proxy/cases/) hold for them and for their twin in
--- src/outputs/nginx/least-latency.ts. What is measured is shared by all workers.
+-- src/outputs/nginx/least-latency.ts. All workers share the measurements.
 local balance = require("lockstep.balance")
 local counters = require("lockstep.counters")
 local rows = require("lockstep.rows")
@@ -23,7 +23,7 @@ function _M.average(average_ms, age_ms, sample_ms)
     return average_ms * kept + sample_ms * (1 - kept)
 end
 
--- Less is better. What waits at an endpoint already will be waited for.
+-- Less is better. A new request waits for those already at the endpoint.
 function _M.cost(average_ms, age_ms, under_way)
     local decayed = average_ms * exp(-max(age_ms, 0) / DECAY_MS)
     return (decayed + LEAST_MS) * (under_way + 1)

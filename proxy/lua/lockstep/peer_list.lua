@@ -1,7 +1,7 @@
--- A service as a worker keeps it. What a request needs of its endpoints is in one piece of memory,
--- `peers`: with thousands of services a dozen tables and strings for each would never be in the
--- processor's cache, and the garbage collector would look at all of them again and again. The lists
--- that balance.lua and others use are made for services that need them.
+-- A service as a worker keeps it. The facts that a request needs of its endpoints are in one piece
+-- of memory, `peers`: with thousands of services a dozen tables and strings for each would never be
+-- in the processor's cache, and the garbage collector would look at all of them again and again.
+-- The lists that balance.lua and others use are made for services that need them.
 local balance = require("lockstep.balance")
 local ffi = require("ffi")
 

@@ -37,7 +37,7 @@ local function use(context, index)
 end
 
 -- In the access phase: the endpoint for a request to a service that has some, the list. The policy
--- may be nothing. What is returned goes with the request, as ngx.ctx.
+-- may be nothing. The result goes with the request, as ngx.ctx.
 function _M.choose(service, list, policy)
     local context = contexts.take(service, list, policy, state.generation)
     use(context, pick.endpoint(context, nil))

@@ -1,5 +1,5 @@
 -- The path an endpoint sees instead of the one that was asked for. Groups of a Regex rule's path
--- can be used by number or by name. Whatever they matched, the result is one path that begins with
+-- can be used by number or by name. For every match, the result is one path that begins with
 -- one slash, has no dot segments and is of some length; nginx encodes it again when it sends it.
 local forwarded_path = require("lockstep.forwarded_path")
 local pattern = require("lockstep.pattern")

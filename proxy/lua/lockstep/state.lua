@@ -218,8 +218,8 @@ end
 _M.UNDECODED = { isForAll = true }
 local undecoded = route.of_everything(_M.UNDECODED)
 
--- The compiled rules of a host, or nothing. What is unknown is not remembered: clients can think of
--- more names than memory holds.
+-- The compiled rules of a host, or nothing. Unknown names are not remembered: clients can send
+-- more of them than memory holds.
 function _M.host(name)
     local host = hosts[name]
     if host ~= nil then

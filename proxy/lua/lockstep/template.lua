@@ -1,5 +1,5 @@
 -- Texts with places to be filled: "/$1/x", "${name}". A text is taken apart once, when its rule is
--- decoded. What stands for no known place is text.
+-- decoded. Other marks are text.
 local _M = {}
 
 -- Several times what a client can ask for: a text with many places must not make megabytes of it.

@@ -145,8 +145,8 @@ export class ResourceStore {
   /**
    * Read, change, write. `change` gets the current object, which it must leave as it is, and
    * returns the one to be stored, or throws. It is called again when another writer was faster;
-   * whether the client's own version then still fits is for `change` to say. What comes out equal
-   * to the current object is not written: no new version, no event.
+   * whether the client's own version then still fits is for `change` to say. A result that
+   * equals the current object is not written: no new version, no event.
    */
   async update(
     namespace: string | undefined,

@@ -203,8 +203,9 @@ function ofOneNamespace(ordered: readonly Route[], problems: RoutingProblem[]): 
 }
 
 /**
- * A host is either Ingresses' or Gateways': their rules for what goes first differ. The older object
- * decides, whichever namespace the others are of. What a setting leads elsewhere yields to both.
+ * A host is either Ingresses' or Gateways': their rules for what goes first differ. The older
+ * object decides, whichever namespace the others are of. A host that a setting leads elsewhere
+ * yields to both.
  */
 function ofOneFrontEnd(ordered: readonly Route[], problems: RoutingProblem[]): readonly Route[] {
   const [oldest] = ordered;

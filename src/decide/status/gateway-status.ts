@@ -1,5 +1,6 @@
-// The desired status of GatewayClasses, Gateways, HTTPRoutes and GRPCRoutes, from what was decided about them. What
-// other controllers wrote stays: conditions of other types, and parents that are not ours. Pure.
+// The desired status of GatewayClasses, Gateways, HTTPRoutes and GRPCRoutes, from the decisions about
+// them. Parts of other controllers stay: conditions of other types, and parents that are not ours.
+// Pure.
 import { isDeepStrictEqual } from "node:util";
 import { toTime, type WallMs } from "../../environment/clock.ts";
 import { isRecord, type RawRecord } from "../../kube/kinds/fields.ts";

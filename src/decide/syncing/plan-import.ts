@@ -165,7 +165,7 @@ function marks({ names, name, addresses }: ImportInput, merged: MergedExports) {
   return { labels: { ...merged.labels, ...ownedLabels(names) }, annotations };
 }
 
-/** Of labels and of annotations. What is not ours to read counts as nothing. */
+/** Of labels and of annotations. An annotation in another form counts as empty. */
 function exportedKeys(annotations: StringMap): readonly [readonly string[], readonly string[]] {
   try {
     const [labels, notes]: unknown[] = JSON.parse(annotations[exportedKeysAnnotation] ?? "[]");

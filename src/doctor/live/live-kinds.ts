@@ -70,7 +70,7 @@ const keptAnnotations = [leaderAnnotation, "endpoints.kubernetes.io/over-capacit
 const keptMetadata = ["name", "namespace", "labels", "creationTimestamp", "deletionTimestamp"];
 const keptOfContainer = ["name", "image", "ports"];
 
-/** What is not examined without permission to read a resource. */
+/** The effect of a missing permission to read a resource. */
 export const effectsWithout: Readonly<Record<string, string>> = {
   nodes: "heartbeats in the status of nodes are not examined",
   leases: "heartbeats of nodes and leader locks are not examined",

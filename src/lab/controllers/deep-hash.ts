@@ -1,5 +1,5 @@
 // The hash by which controllers put ports and subsets in order: that of how go-spew prints a value,
-// as pkg/util/hash DeepHashObject has it. What is printed is the caller's; here is only the digest.
+// as pkg/util/hash DeepHashObject has it. The caller prints the value; here is only the digest.
 import { createHash } from "node:crypto";
 
 /** MD5 up to 1.34, FNV-1a of 128 bits since. */

@@ -1,7 +1,7 @@
 // A deletion that says what becomes of the dependents is held by a finalizer until that is done:
 // `orphan` takes the owner's reference out of them, `foregroundDeletion` waits until those that
-// block it are gone. What a real garbage collector keeps in its graph is here the informers' caches
-// and the set of owners that wait.
+// block it are gone. Instead of the graph of a real garbage collector there are the informers'
+// caches and the set of owners that wait.
 import { type KubeClient, parseJson, StatusError } from "../../kube/client/client.ts";
 import {
   isRecord,

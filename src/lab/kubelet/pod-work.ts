@@ -1,5 +1,5 @@
 // Does what each state of a pod asks for: finds it an address, runs its program, asks whether it is
-// ready, ends it in time. What comes of it goes back as events, through `dispatch`; `pod-runner.ts`
+// ready, ends it in time. The results go back as events, through `dispatch`; `pod-runner.ts`
 // decides by them. Invariant: timers and probes belong to the run that set them and end with it.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";

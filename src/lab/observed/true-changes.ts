@@ -28,8 +28,8 @@ interface PodChange {
 }
 
 /**
- * In the order of their origins. Who changed its mind without the pods has not shown a change. Where
- * a service has no pods, `made` is the hop at which its changes are made.
+ * In the order of their origins. A source that changed without the pods has not shown a change.
+ * Where a service has no pods, `made` is the hop at which its changes are made.
  */
 export function trueChanges(
   ledger: readonly HopChange[],

@@ -1,8 +1,9 @@
 // The way from one machine to the API servers through the service `kubernetes`: a model of what
 // kube-proxy makes of its Endpoints there. A new connection goes to a server that is listed at that
-// moment. What becomes of one whose server is taken off the list is the mode: in iptables its entry
-// in conntrack stays and so does the connection; in IPVS up to 1.12 the server was removed at once,
-// and packets of its connections are dropped without a word until the client's kernel gives up.
+// moment. The mode decides about connections to a server that leaves the list: in iptables its
+// entry in conntrack stays and so does the connection; in IPVS up to 1.12 the server was removed at
+// once, and packets of its connections are dropped without a word until the client's kernel gives
+// up.
 //
 // Every exchange has a connection of its own, as over HTTP/1.1. Toward clients the path is plain
 // HTTP: it stands inside their machine.

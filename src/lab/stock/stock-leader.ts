@@ -1,6 +1,6 @@
 // One stock replica as candidate and leader (setupLeaderElection in
 // internal/ingress/controller/status.go): while it leads it writes status, and when it has lost the
-// lock it competes again. Who it is called, its pod's name, is all that others can know of it.
+// lock it competes again. Others know nothing of it but its pod's name.
 
 import type { Environment } from "../../environment/environment.ts";
 import type { LockReference } from "../../kube/leader/lease-record.ts";

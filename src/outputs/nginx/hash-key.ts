@@ -1,5 +1,5 @@
 // The key of a request whose route balances by hash: the twin of what proxy/lua/lockstep/pick.lua
-// reads from nginx's variables. What the twin cannot know of a request is empty, as in nginx.
+// reads from nginx's variables. A part that the twin cannot know is empty, as in nginx.
 import type { HashPart } from "../../decide/route-policy.ts";
 
 export interface KeyedRequest {

@@ -1,5 +1,5 @@
-// One service as it is pushed to nginx: flat arrays of its endpoints in tiers, the best first. Who is
-// in which tier is decided here; the twin of proxy/lua/lockstep/service_entry.lua checks it.
+// One service as it is pushed to nginx: flat arrays of its endpoints in tiers, the best first. The
+// tier of each is decided here; the twin of proxy/lua/lockstep/service_entry.lua checks it.
 
 import { type DecidedEndpoint, isRouted } from "../../decide/decision.ts";
 import { atOnce, mapInSteps, type Steps } from "../../environment/steps.ts";

@@ -1,6 +1,6 @@
 // Forgets old versions, as kube-apiserver does: every five minutes one of the servers on an etcd
-// compacts it to where it was five minutes before. Who does it is settled by the version of one key
-// that all of them know, the same one as the real server's, so that both may share an etcd.
+// compacts it to where it was five minutes before. The version of one key decides which server does
+// it. The real server uses the same key, so both may share an etcd.
 import type { Log } from "../../../environment/log.ts";
 import type { Timers } from "../../../environment/timers.ts";
 import { listAt, recordAt, requiredRecord } from "../../../kube/kinds/fields.ts";

@@ -1,5 +1,5 @@
-// The storage on etcd where etcd or the way to it fails, in virtual time. What it does where nothing
-// fails is the contract of storages, which it keeps on a real etcd in the end-to-end tests.
+// The storage on etcd where etcd or the way to it fails, in virtual time. Without
+// failures it keeps the contract of storages, on a real etcd in the end-to-end tests.
 import { describe, expect, it } from "vitest";
 import { EtcdModel } from "../../../../tests/apiserver/etcd-model.ts";
 import { type Simulation, simulate } from "../../../simulation/simulation.ts";

@@ -1,6 +1,6 @@
-// Gateways, HTTPRoutes and GRPCRoutes as routes of the neutral model, certificates, and what each object's status
-// says. The result depends only on what is asked for and the facts. What stays as it was is the same
-// object as before, so that the table of routes takes up only what changed.
+// Gateways, HTTPRoutes and GRPCRoutes as routes of the neutral model, certificates, and what each
+// object's status says. The result depends only on the objects and the facts. A part that did not
+// change is the same object as before, so that the table of routes takes up only changed parts.
 import { isDeepStrictEqual } from "node:util";
 import { atOnce, type Steps } from "../../../environment/steps.ts";
 import type { BackendTlsPolicy } from "../../../kube/kinds/backend-tls-policy.ts";

@@ -1,5 +1,5 @@
-// The lines client-go writes when a request waited for the client's own rate limit. What each
-// version writes, and how rarely at low verbosity, is what a reader of logs has to work with: the
+// The lines client-go writes when a request waited for the client's own rate limit. Each
+// version has its own text, and at low verbosity few lines. A reader of logs sees no more: a
 // line shows the wait of one request for its token and nothing of the queue before it.
 
 import { type Klog, structured } from "../../../components/klog.ts";

@@ -73,7 +73,7 @@ export function scheduleTaints(node: WholeNode): {
 
 /**
  * SwapNodeControllerTaint: adds, then removes, each by a read of the node as a cache has it and a
- * patch. What the node is known not to have is not asked for.
+ * patch. A taint that the node is known not to have is not removed.
  */
 export async function changeTaints(
   options: Pick<ControllerOptions, "client" | "clock">,

@@ -1,5 +1,5 @@
 // The Lua part of the live stock proxy: our own, small stand-in for what ingress-nginx has in
-// rootfs/etc/nginx/lua. What matters for endpoint changes is as there: the whole list of backends is
+// rootfs/etc/nginx/lua. Changes of endpoints work as there: the whole list of backends is
 // posted into shared memory, each worker looks for it every second, and round robin forgets which
 // peer has just failed. A counter takes the place of their stamp in whole seconds.
 //
