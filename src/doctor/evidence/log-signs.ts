@@ -155,7 +155,7 @@ function sinceMs(date: string, atMs: number | undefined): number {
 
 const yearMs = 366 * 86_400_000;
 
-/** A heartbeat of a kubelet that got no answer. */
+/** A heartbeat of a kubelet that got no answer, and the time to the next try. */
 function heartbeatFailed(needle: string, message: RegExp): SignForm {
   return {
     name: "node-status-failed",
@@ -164,7 +164,8 @@ function heartbeatFailed(needle: string, message: RegExp): SignForm {
       const reason = line.values.get("err") ?? line.message;
       const isUnanswered = timedOut.test(reason) || cutUrl.test(reason);
       if (!message.test(line.message) || !isUnanswered) return undefined;
-      return signValues({ detail: reason });
+      const retry = /will retry in (\S+?),/.exec(line.message)?.[1] ?? line.values.get("interval");
+      return signValues({ detail: reason, ms: retry });
     },
   };
 }
@@ -183,11 +184,18 @@ function leaderError(): SignForm {
   };
 }
 
+/** Of `upstream-refused`: it does not say whether the connection or its TLS handshake failed. */
+export const unnamedFailure = "connection failure";
+
 /** Of `leader-lost`: the process ends because of it. */
 export const endedByLoss = "ended by the loss";
 
 /** Of `leader-lost`: no renewal succeeded until the lock was lost. */
 export const renewalTimedOut = "context deadline exceeded";
+
+/** An operator gets the loss as the error of its manager, which has ended; in a log line it may be in quotes. */
+const endOfManager =
+  /^(?:.*: )?leader election lost$|"error": ?"leader election lost"|problem running manager/s;
 
 /** A process that is asked to end gives its lock up, which is no loss. */
 function electionLost(): SignForm {
@@ -196,10 +204,11 @@ function electionLost(): SignForm {
     name: "leader-lost",
     needle,
     read({ message, severity, values }) {
-      const text = `${message} ${values.get("err") ?? values.get("error") ?? ""}`;
+      const error = values.get("err") ?? values.get("error") ?? "";
+      const text = `${message} ${error}`;
       if (!/[Ll]eader ?election lost/.test(text) || text.includes("stop sequence"))
         return undefined;
-      const isEnd = severity === "fatal" || text.includes("problem running manager");
+      const isEnd = severity === "fatal" || endOfManager.test(error) || endOfManager.test(text);
       return signValues({ detail: isEnd ? endedByLoss : "leader election lost" });
     },
   };
@@ -606,7 +615,7 @@ const forms: readonly SignForm[] = [
   plain(
     "upstream-refused",
     "while connecting to upstream",
-    /connect\(\) failed \(1\d\d: ([^)]+)\) while connecting to upstream.*?upstream: "(?:[a-z]+:\/\/)?([^/"]+)/s,
+    /(?:^|connect\(\) )failed \(1\d\d: ([^)]+)\) while connecting to upstream.*?upstream: "(?:[a-z]+:\/\/)?([^/"]+)/s,
     "detail",
     "subject",
   ),
@@ -655,6 +664,25 @@ const forms: readonly SignForm[] = [
     "upstream_reset_before_response_started{",
     /^\{(?=.*\{[^}]*connection[_ ]failure).*"(?:upstream_?[Hh]ost|host)" ?: ?"(\d+\.\d+\.\d+\.\d+:\d+)"/,
     "subject",
+  ),
+  // The body of its answer, which clients print. It says less when Envoy is older than 1.14.
+  plain(
+    "upstream-refused",
+    "reset reason: ",
+    /^(?!.*gRPC config stream).*\breset reason: (?:remote |local )?(connection failure)(?!, transport)/s,
+    "detail",
+  ),
+  plain(
+    "upstream-refused",
+    "reset reason: ",
+    /^(?!.*gRPC config stream).*\breset reason: (?:remote |local )?connection failure, transport failure reason: ((?:delayed|immediate) connect error: \d+)/s,
+    "detail",
+  ),
+  plain(
+    "upstream-timeout",
+    "reset reason: ",
+    /^(?!.*gRPC config stream).*\breset reason: (connection timeout)/s,
+    "detail",
   ),
   // Its debug log, whose lines about one request have the address elsewhere.
   plain(
@@ -846,6 +874,8 @@ const forms: readonly SignForm[] = [
   plain("etcd-slow", "took too long (", /took too long \((\S+?)\) to execute/, "ms"),
   structured("etcd-slow", "apply request took too long", { ms: "took" }),
   structured("etcd-slow", "slow fdatasync", { ms: "took" }),
+  // People leave the quotes of its JSON out.
+  plain("etcd-slow", "slow fdatasync", /slow fdatasync\W+took\W+(\S+)/, "ms"),
   structured("etcd-slow", "request stats", { ms: "time spent" }, "request stats"),
   plain("etcd-slow", "sync duration of", /sync duration of (\S+), expected less than/, "ms"),
   structured("etcd-slow", "waiting for ReadIndex response took too long, retrying", {
@@ -910,6 +940,9 @@ const forms: readonly SignForm[] = [
     "TCP streaming connection",
   ),
   plain("etcd-leader", "lost leader", /(lost leader \S+)/, "detail"),
+  plain("etcd-leader", "has no leader", /(etcd member \S+ has no leader)/, "detail"),
+  plain("etcd-leader", "etcdserver: no leader", /(etcdserver: no leader)/, "detail"),
+  plain("etcd-leader", "no leader at term", /(no leader at term \d+)/, "detail"),
   plain("etcd-leader", "leader changed", /(leader changed)/, "detail"),
   plain(
     "etcd-clock",

@@ -224,21 +224,26 @@ export class ObjectFacts {
     for (const one of text.split(/[\s,]+/)) this.#list(hostOf(one), [portOf(one)]);
   }
 
+  /** A service as a wide table shows it, without its target ports. */
+  addServiceRow(
+    key: string,
+    selector: Labels,
+    place: Place,
+    ports: Pick<ServiceFacts, "portNames" | "portNumbers"> = { portNames: [], portNumbers: [] },
+  ): void {
+    this.#noteKind("Service");
+    if (this.services.has(key)) return;
+    const shown = { key, isHeadless: false, selector, ...ports, labels: {}, place };
+    keep(this.services, key, shown);
+  }
+
   /** A service as `kubectl describe` shows it. */
   addDescribedService(described: DescribedService): void {
     const { namespace, name, selector, portNames, portNumbers, ready, place } = described;
     const key = `${namespace}/${name}`;
-    this.#noteKind("Service");
-    if (this.services.has(key)) return;
-    keep(this.services, key, {
-      key,
-      isHeadless: false,
-      selector,
-      portNames,
-      portNumbers,
-      labels: {},
-      place,
-    });
+    const isNew = !this.services.has(key);
+    this.addServiceRow(key, selector, place, { portNames, portNumbers });
+    if (!isNew) return;
     this.addEndpointsRow(key, { ready, notReady: 0, overCapacity: undefined }, place);
   }
 

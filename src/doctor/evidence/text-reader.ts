@@ -66,6 +66,7 @@ interface Table {
   readonly isEndpoints: boolean;
   readonly isNodes: boolean;
   readonly isIngresses: boolean;
+  readonly isServices: boolean;
 }
 
 const blockStart = /^(\s*)(?:- )?(?:apiVersion: *["']?[\w./]+["']?|kind: *["']?[A-Z]\w+["']?) *$/;
@@ -281,7 +282,8 @@ export class TextReader {
       const isNodes = columns.includes("VERSION") && columns.includes("STATUS");
       const isEndpoints = columns.includes("ENDPOINTS");
       const isIngresses = columns.includes("HOSTS") && columns.includes("ADDRESS");
-      this.#table = { columns, isPods, isEndpoints, isNodes, isIngresses };
+      const isServices = columns.includes("SELECTOR") && columns.includes("PORT(S)");
+      this.#table = { columns, isPods, isEndpoints, isNodes, isIngresses, isServices };
       return true;
     }
     const table = this.#table;
@@ -318,6 +320,13 @@ export class TextReader {
         const ready = /^(?:<none>)?$/.test(listed) ? 0 : listed.split(",").length;
         const counts = { ready, notReady: 0, overCapacity: undefined };
         this.#facts.objects.addEndpointsRow(`${namespace}/${name}`, counts, place);
+      }
+    }
+    if (table.isServices) {
+      const selector = labelsIn(cell("SELECTOR"));
+      const service = name.replace(/^(?:service|svc)\//, "");
+      if (selector !== undefined) {
+        this.#facts.objects.addServiceRow(`${namespace}/${service}`, selector, place);
       }
     }
     // An empty cell leaves its column to the next one, the ports.

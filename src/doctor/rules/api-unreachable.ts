@@ -2,6 +2,7 @@
 
 import { counted } from "../../environment/counted.ts";
 import { logCause } from "../cause.ts";
+import type { SignGroup } from "../evidence/sign-log.ts";
 import { inPodCheck } from "../report/in-pod-check.ts";
 
 /** They run on the machine, or use its network. */
@@ -9,6 +10,7 @@ const onMachines = ["kubelet", "kube-proxy", "kube-controller-manager", "kube-sc
 
 /** A connection without an answer waits for 30 s; one that is refused is tried again at once. */
 const timeoutsMin = 2;
+const timeouts = ["i/o timeout", "connection timed out", "TLS handshake timeout"];
 
 export const apiUnreachable = logCause({
   name: "api-unreachable",
@@ -21,7 +23,10 @@ export const apiUnreachable = logCause({
   explains: ["broken-watches", "leader-changes", "empty-ingress-status"],
   sign: "api-unreachable",
   linesMin: 3,
-  isProved: ({ details }) => (details.get("i/o timeout") ?? 0) >= timeoutsMin,
+  isEnough: isLasting,
+  enough: "such lines of two moments are, because a restart of an API server refuses for one",
+  isProved: ({ details }) =>
+    timeouts.reduce((sum, detail) => sum + (details.get(detail) ?? 0), 0) >= timeoutsMin,
   text: ({ count, samples }) =>
     `${counted(count, "connection")} failed: ${samples[0]?.subject ?? ""} ${withoutCut(samples[0]?.detail ?? "")}`,
   conclude(group) {
@@ -41,6 +46,15 @@ export const apiUnreachable = logCause({
     };
   },
 });
+
+const momentsMin = 2;
+
+/** Refused at one moment: an API server that is restarted, or one that asks itself while it starts. */
+function isLasting({ moments, details }: SignGroup): boolean {
+  return (
+    moments >= momentsMin || [...details.keys()].some((detail) => detail !== "connection refused")
+  );
+}
 
 /** A line that a terminal has cut says no reason. */
 function withoutCut(detail: string): string {

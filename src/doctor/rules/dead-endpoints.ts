@@ -5,6 +5,7 @@ import { counted } from "../../environment/counted.ts";
 import { isIp } from "../../environment/ip-address.ts";
 import type { Cause, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
+import { unnamedFailure } from "../evidence/log-signs.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
 
 const linesMin = 1;
@@ -75,6 +76,11 @@ function areWithoutRoute({ details }: SignGroup): boolean {
   );
 }
 
+/** A TLS handshake that failed may be meant, which needs an endpoint that accepts connections. */
+function isUnnamed({ details }: SignGroup): boolean {
+  return details.size > 0 && [...details.keys()].every((detail) => detail === unnamedFailure);
+}
+
 /** If all of them belong to pods that exist and do not end, these pods refuse; no hop is late. */
 function areOfRunningPods(groups: readonly SignGroup[], { objects }: Evidence): boolean {
   const running = [...objects.pods.values()].filter(
@@ -99,6 +105,7 @@ function failures(evidence: Evidence): readonly Sign[] {
     return group.evidence(`${counted(group.count, "connection")} to ${to} ${how}`);
   });
   if (lines.length === 0) return [];
-  const weight = areOfRunningPods(groups, evidence) ? "support" : "proof";
+  const isOpen = groups.every(isUnnamed) || areOfRunningPods(groups, evidence);
+  const weight = isOpen ? "support" : "proof";
   return [{ weight, source: "logs", lines }];
 }

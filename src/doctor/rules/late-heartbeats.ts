@@ -18,6 +18,10 @@ const lateMaxMs = 300_000;
 /** A heartbeat comes each 10 s, so four of them fit into the grace period. */
 const failedMin = 3;
 
+/** A lease is tried again after 200 ms, then after twice the time, up to 7 s: this is the third failure in a row. */
+const thirdRetryMs = 800;
+const beforeRetryMin = 2;
+
 /** A kubelet that starts is not ready once. */
 const flapsMin = 3;
 
@@ -295,7 +299,8 @@ function kubeletReports(evidence: Evidence): readonly Sign[] {
     const line = failed.evidence(
       `${counted(failed.count, "heartbeat")} of a kubelet got no answer`,
     );
-    (failed.count >= failedMin ? proofs : supports).push(line);
+    const isInARow = failed.count >= beforeRetryMin && (failed.longest?.ms ?? 0) >= thirdRetryMs;
+    (failed.count >= failedMin || isInARow ? proofs : supports).push(line);
   }
   const [node = ""] = marked?.topSubjects(1) ?? [];
   if (marked !== undefined && marked.count >= severalMin && !isNotLate(evidence, node)) {

@@ -57,7 +57,7 @@ export const leaderChanges = logCause({
 function isLost({ subjects, details }: SignGroup): boolean {
   if (details.has(endedByLoss) || details.has(renewalTimedOut)) return true;
   const isGivenUp = [...details.keys()].some((detail) =>
-    /election ?lost|stopped leading/i.test(detail),
+    /election ?lost|stopped leading|lost master/i.test(detail),
   );
   return isGivenUp && [...subjects.keys()].some((lock) => lock !== "");
 }

@@ -75,9 +75,10 @@ function selectorMismatches(
   near: readonly LabelledFacts[],
 ): readonly Mismatch[] {
   // Pods of other services say nothing: one has to be meant by this selector.
+  const free = unselected(evidence, near);
   const meant =
-    near.find(({ labels }) => isSimilar(service.selector, labels)) ??
-    unselected(evidence, near).find(({ labels }) => isMistyped(service.selector, labels));
+    free.find(({ labels }) => isSimilar(service.selector, labels)) ??
+    free.find(({ labels }) => isMistyped(service.selector, labels));
   if (meant === undefined) return [];
   const text =
     `The selector ${textOf(service.selector)} of service ${nameOf(service)} does not match ` +
