@@ -377,7 +377,7 @@ const forms: readonly SignForm[] = [
   plain(
     "etcd-slow",
     "GuaranteedUpdate etcd3",
-    /^Trace\[\d+\]: "(GuaranteedUpdate etcd3)".*?total time: (\d{4,}(?:\.\d+)?ms|[1-9]\S*s)\)/s,
+    /^Trace\[\d+\]: "(GuaranteedUpdate etcd3)".*?total time: (\S+?)\)/s,
     "detail",
     "ms",
   ),
@@ -412,7 +412,7 @@ const forms: readonly SignForm[] = [
   plain(
     "api-overloaded",
     "oo many requests",
-    /(oo many requests, please try again later|oo many requests and (?:no more seats|has asked us to try again later))/,
+    /(oo many requests, please try again later|erver has received too many requests|oo many requests and no more seats)/,
     "detail",
   ),
   plain("api-overloaded", "s) 429 [", /^([A-Z]+ \/\S*: \(\S+\) 429) \[/, "detail"),

@@ -36,6 +36,9 @@ const lineCharsMax = 65_536;
 /** Items of a YAML list are read one by one; a JSON list is one block, here of some 10,000 pods. */
 const blockCharsMax = 67_108_864;
 
+/** People leave parts out of what they paste, not out of files. */
+const cutCharsMax = 262_144;
+
 interface Block {
   readonly place: Place;
   readonly indent: number;
@@ -115,6 +118,8 @@ export class TextReader {
   #line = 0;
   readonly #accessLog = new AccessLogParser();
   #block: Block | undefined;
+  /** Lines of a block that was none. */
+  #isReadAgain = false;
   #table: Table | undefined;
   readonly #descriptions: DescriptionReader;
   /** Of the last command in the text: tables of one namespace do not name it. */
@@ -181,7 +186,7 @@ export class TextReader {
 
   /** The text is over. */
   end(): void {
-    this.#endBlock();
+    while (this.#block !== undefined) this.#endBlock();
     this.#wrapped = undefined;
     this.#table = undefined;
     this.#descriptions.end();
@@ -374,9 +379,10 @@ export class TextReader {
 
   #startBlock(text: string, place: Place): void {
     const yaml = blockStart.exec(text);
-    const isJson = yaml === null && /^\s*\{\s*$/.test(text);
+    const json = yaml === null && !this.#isReadAgain ? /^(\s*)\{\s*$/.exec(text) : null;
+    const isJson = json !== null;
     if (yaml === null && !isJson) return;
-    const indent = yaml?.[1]?.length ?? 0;
+    const indent = (yaml ?? json)?.[1]?.length ?? 0;
     this.#block = { place, indent, isJson, lines: [text], chars: text.length };
   }
 
@@ -385,9 +391,9 @@ export class TextReader {
     const block = this.#block;
     if (block === undefined) return false;
     const isOver = block.isJson
-      ? block.lines.at(-1)?.startsWith("}") === true
+      ? isClosed(block)
       : /^\s*(?:---+|```)/.test(text) || !yamlLine.test(text) || isNextObject(text, block);
-    if (isOver || block.chars > blockCharsMax) {
+    if (isOver || isLogBelow(text, block) || block.chars > blockCharsMax) {
       this.#endBlock();
       return false;
     }
@@ -404,7 +410,9 @@ export class TextReader {
       this.#facts.objects.tooLarge.push(block.place);
       return;
     }
-    for (const value of block.isJson ? jsonValues(block.lines) : yamlValues(block.lines)) {
+    const values = valuesOf(block);
+    if (block.isJson && values.length === 0) this.#readAgain(block);
+    for (const value of values) {
       if (isRecord(value) && !("kind" in value)) {
         this.#readDocument(value, block.place);
         continue;
@@ -412,6 +420,15 @@ export class TextReader {
       this.#facts.objects.add(value, block.place);
       for (const pod of podsIn(value)) this.#readProcess(pod, block.place);
     }
+  }
+
+  /** The brace was no start of JSON but, for example, one of a configuration. */
+  #readAgain({ lines, place }: Block): void {
+    const now = this.#line;
+    this.#isReadAgain = true;
+    for (const [index, line] of lines.entries()) this.push(line, place.line + index);
+    this.#isReadAgain = false;
+    this.#line = now;
   }
 
   /** An entry of a log that was printed over several lines: a request, or a line that a store keeps. */
@@ -459,6 +476,18 @@ function storedLines(document: RawRecord, depth: number): readonly string[] {
   );
 }
 
+function isClosed({ lines, indent }: Block): boolean {
+  const last = lines.at(-1) ?? "";
+  return last.length > indent && last[indent] === "}" && last.trimStart().startsWith("}");
+}
+
+/** A line of a log, as opposed to one that a field quotes. */
+function isLogBelow(text: string, { indent }: Block): boolean {
+  const start = text.search(/\S/);
+  if (start < 0 || start > indent || text[start] === "{") return false;
+  return isLineStart(text.slice(start));
+}
+
 /** Items of a list are objects of their own, so that a list of any length is read. */
 function isNextObject(text: string, { lines, indent }: Block): boolean {
   const start = blockStart.exec(text);
@@ -469,9 +498,17 @@ function isNextObject(text: string, { lines, indent }: Block): boolean {
   return (hasBoth && !isPart) || text.includes("apiVersion:");
 }
 
+/** JSON with parts left out is read as leniently as YAML, of which it is a form. */
+function valuesOf({ isJson, lines, chars }: Block): readonly unknown[] {
+  if (!isJson) return yamlValues(lines);
+  const exact = jsonValues(lines);
+  const isCutObject = chars <= cutCharsMax && lines.some((line) => /^\s*"kind" ?:/.test(line));
+  return exact.length === 0 && isCutObject ? yamlValues(lines) : exact;
+}
+
 function jsonValues(lines: readonly string[]): readonly unknown[] {
   try {
-    return [JSON.parse(lines.join("\n"))];
+    return [JSON.parse(lines.join("\n").replace(/,\s*$/, ""))];
   } catch {
     return [];
   }
