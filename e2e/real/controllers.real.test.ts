@@ -3,7 +3,7 @@
 // virtual time, and whatever differs is a failure. LOCKSTEP_REAL_CASES says how many namespaces,
 // LOCKSTEP_REAL_SEED which.
 import { expect, test } from "vitest";
-import { differencesOf, inWords, without } from "./controllers/differences.ts";
+import { type Difference, differencesOf, inWords, without } from "./controllers/differences.ts";
 import { eventsOf } from "./controllers/events.ts";
 import { crowdHistory, labelsHistory } from "./controllers/fixed-histories.ts";
 import { randomHistory } from "./controllers/history.ts";
@@ -37,6 +37,9 @@ const packing = { seed, namespaces: 40, rounds: 10, maxEndpoints };
 
 /** The printed part of the first namespaces that differ. */
 const shown = 10;
+
+/** More are no chance of the real side. */
+const replayedMax = 5;
 
 const options: SideOptions = {
   controllers: [
@@ -80,14 +83,15 @@ test("random histories lead to the same objects, writes and events", async () =>
     return { outcome, packed: await playPacking(side, packing) };
   });
   const lab = await onLabSide(options, (side) => playedOn(side));
-  const differences = differencesOf(histories, real.played, lab.played);
+  const first = differencesOf(histories, real.played, lab.played);
+  const differences = await confirmed(first);
   const services = histories.flatMap((history) => history.steps.filter(isNewService));
   const taken = histories.reduce((sum, history) => sum + history.steps.length, 0);
   const lines = [
     `kube-controller-manager ${realVersions().kubernetes} and the lab's 1.36, seed ${seed}:`,
     `${histories.length} namespaces, ${services.length} services, ${taken} steps:`,
-    `${differences.length} namespaces differ`,
-    ...differences.slice(0, shown).map(inWords),
+    `${first.length} namespaces differ, ${differences.length} of them when played again too`,
+    ...first.slice(0, shown).map(inWords),
   ];
   process.stdout.write(`${lines.join("\n")}\n`);
   writeRealResult({
@@ -156,6 +160,20 @@ async function playedOn(side: Side, order?: OrderCheck): Promise<Outcome> {
   const [puts] = found;
   if (puts === undefined) throw new Error("the writes were not counted");
   return { played, puts, events: await eventsOf(side) };
+}
+
+/**
+ * Those that differ when they are played once more. The real controllers run in real time: now and then
+ * one syncs before its cache has its own last write, and writes once more.
+ */
+async function confirmed(first: readonly Difference[]): Promise<readonly Difference[]> {
+  if (first.length === 0 || first.length > replayedMax) return first;
+  const again = histories.filter(({ namespace }) =>
+    first.some((difference) => difference.namespace === namespace),
+  );
+  const replay = (side: Side): Promise<Played> =>
+    play(side, { histories: again, concurrency, restartBefore: new Set([restartedBefore]) });
+  return differencesOf(again, await onRealSide(options, replay), await onLabSide(options, replay));
 }
 
 function isNewService({ title }: History["steps"][number]): boolean {
