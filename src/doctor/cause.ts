@@ -112,8 +112,6 @@ export interface LogCause extends Pick<Cause, "name" | "summary" | "affected" | 
   readonly longMs?: number;
   /** A further condition, where numbers alone are not enough. */
   isEnough?(group: SignGroup): boolean;
-  /** The lines that would be, if these are not; without it they say nothing. */
-  readonly enough?: string;
   /** Fewer lines prove it, because of what they say. */
   isProved?(group: SignGroup): boolean;
   /** The lines in words, for the evidence. */
@@ -144,8 +142,7 @@ export function logCause(definition: LogCause): Cause {
   };
   /** A text may be too short to tell; a longer one with few lines says that there is nothing. */
   const isOpen = (group: SignGroup, evidence: Evidence): boolean =>
-    (group.count < linesMin || definition.enough !== undefined) &&
-    definition.conclude(group, evidence).severity !== "info";
+    group.count < linesMin && definition.conclude(group, evidence).severity !== "info";
   return {
     name,
     summary,
@@ -167,7 +164,7 @@ export function logCause(definition: LogCause): Cause {
       const conclusion = definition.conclude(group, evidence);
       if (isProved(group)) return conclusion;
       const { text, source } = group.evidence(definition.text(group));
-      const longer = `a longer part of the log: ${text} (${source}) is not enough; ${group.count < linesMin ? `${linesMin} such lines are` : definition.enough}`;
+      const longer = `a longer part of the log: ${text} (${source}) is not enough; ${linesMin} such lines are`;
       return { ...conclusion, missing: [longer] };
     },
   };

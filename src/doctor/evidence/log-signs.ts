@@ -234,11 +234,15 @@ function forbidden(): SignForm {
   };
 }
 
-/** API servers of extensions are asked for the same paths, by the API server itself. */
+/**
+ * API servers of extensions are asked for the same paths, by the API server itself. While it starts it asks itself,
+ * at the address where it will listen.
+ */
 function unreachable(needle: string, pattern: RegExp): SignForm {
   const form = plain("api-unreachable", needle, pattern, "subject", "detail");
-  const isOfExtension = ({ message }: LogLine) => message.includes("missing response from");
-  return { ...form, read: (line) => (isOfExtension(line) ? undefined : form.read(line)) };
+  const isOfServer = ({ message }: LogLine) =>
+    /missing response from|https?:\/\/(?:0\.0\.0\.0|\[::\]):/.test(message);
+  return { ...form, read: (line) => (isOfServer(line) ? undefined : form.read(line)) };
 }
 
 /** The endpoint controller writes an object: the same fact as the request at the API server. */

@@ -2,7 +2,6 @@
 
 import { counted } from "../../environment/counted.ts";
 import { logCause } from "../cause.ts";
-import type { SignGroup } from "../evidence/sign-log.ts";
 import { inPodCheck } from "../report/in-pod-check.ts";
 
 /** They run on the machine, or use its network. */
@@ -23,8 +22,6 @@ export const apiUnreachable = logCause({
   explains: ["broken-watches", "leader-changes", "empty-ingress-status"],
   sign: "api-unreachable",
   linesMin: 3,
-  isEnough: isLasting,
-  enough: "such lines of two moments are, because a restart of an API server refuses for one",
   isProved: ({ details }) =>
     timeouts.reduce((sum, detail) => sum + (details.get(detail) ?? 0), 0) >= timeoutsMin,
   text: ({ count, samples }) =>
@@ -46,15 +43,6 @@ export const apiUnreachable = logCause({
     };
   },
 });
-
-const momentsMin = 2;
-
-/** Refused at one moment: an API server that is restarted, or one that asks itself while it starts. */
-function isLasting({ moments, details }: SignGroup): boolean {
-  return (
-    moments >= momentsMin || [...details.keys()].some((detail) => detail !== "connection refused")
-  );
-}
 
 /** A line that a terminal has cut says no reason. */
 function withoutCut(detail: string): string {
