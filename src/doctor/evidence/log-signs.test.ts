@@ -83,6 +83,16 @@ test.each<[string, string, object | undefined]>([
     '2021/07/08 19:44:28 [error] 43#43: *5131 connect() failed (111: Connection refused) while connecting to upstream, client: 10.0.0.9, server: a, request: "GET / HTTP/1.1", upstream: "http://10.53.24.125:8080/", host: "a"',
     { name: "upstream-refused", subject: "10.53.24.125:8080" },
   ],
+  [
+    "a peer that cannot be reached",
+    "Apr 26 16:26:12 m-1 etcd[2069]: failed to dial 123cc61effda2e15 on stream Message (EOF)",
+    { name: "etcd-peer-lost", subject: "123cc61effda2e15" },
+  ],
+  [
+    "a peer that was removed",
+    "Apr 26 16:26:12 m-1 etcd[2069]: failed to dial 123cc61effda2e15 on stream Message (context canceled)",
+    undefined,
+  ],
   ["another line", `${header} Starting attach detach controller`, undefined],
   [
     "a sentence about a message",

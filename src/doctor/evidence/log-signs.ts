@@ -334,7 +334,7 @@ const cutUrl = /\b(?:Get|Put|Patch|Post) \\?"?https?:\/\/[^\s"\\]*$/;
 
 /** The request was sent or tried, and no answer came. */
 const timedOut =
-  /context deadline exceeded|Client\.Timeout|timed out|i\/o timeout|TLS handshake timeout|connection lost|unexpected EOF|connection reset|did not complete within/;
+  /context deadline exceeded|Client\.Timeout|timed out|i\/o timeout|TLS handshake timeout|connection lost|unexpected EOF|connection reset|closed network connection|did not complete within/;
 
 /** Built-in roles exist from the start; without them the API server is still starting. */
 const builtInUser = /^system:(?:anonymous$|kube-scheduler$|kube-controller-manager$)/;
@@ -924,7 +924,13 @@ const forms: readonly SignForm[] = [
     /the connection to peer (\S+) is unhealthy/,
     "subject",
   ),
-  plain("etcd-peer-lost", "on stream M", /failed to dial (\S+) on stream M/, "subject"),
+  // Canceled: the member itself ends the stream, because the peer was removed.
+  plain(
+    "etcd-peer-lost",
+    "on stream M",
+    /failed to dial (\S+) on stream M(?!.*\(context canceled\))/,
+    "subject",
+  ),
   plain(
     "etcd-peer-lost",
     "TCP streaming connection",
