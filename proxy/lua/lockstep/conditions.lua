@@ -1,6 +1,6 @@
 -- The conditions of a rule on a request besides its host and path: the port and the address it came
--- in by, its method, elements of its path, headers and parameters of its query. Pure: `ask` reads the request. The twin is in
--- src/outputs/nginx/route-match.ts.
+-- in by, its method, elements of its path, headers and parameters of its query. Pure: `ask` reads the
+-- request. The twin is in src/outputs/nginx/route-match.ts.
 local pattern = require("lockstep.pattern")
 
 local _M = {}
