@@ -72,7 +72,7 @@ const notClaimed: Readonly<Record<string, string>> = {
   GatewayFrontendClientCertificateValidationInsecureFallback:
     "client certificates are not supported",
   GatewayInfrastructure: "a Gateway creates no objects that could have its labels",
-  HTTPRouteBackendProtocolH2C: "`appProtocol` is not read: endpoints get HTTP/1.1",
+  HTTPRouteBackendProtocolH2C: "nginx 1.22 has no HTTP/2 to endpoints, except for gRPC",
   HTTPRouteBackendProtocolWebSocket: "the pods of the lab do not speak it; the proxy does",
   HTTPRouteRetryBackendTimeout: "this version of the suite has no test of it",
   HTTPRouteRetryConnectionError: "this version of the suite has no test of it",

@@ -1,5 +1,6 @@
 // Gateways and their routes as they stand: decided again with the routes, from the objects and from what
 // else their rules depend on. `decide/routing/gateway/` has the rules.
+import { isDeepStrictEqual } from "node:util";
 import type { Claimant } from "../decide/routing/certificate-claims.ts";
 import type { ClaimantChanges } from "../decide/routing/certificates.ts";
 import { checkedSecret } from "../decide/routing/checked-secret.ts";
@@ -36,13 +37,21 @@ export interface ShownGatewaysOptions {
   readonly clock: Pick<Clock, "wallMs">;
 }
 
+/** As far as routes depend on it. */
+interface KnownService {
+  /** In one of the clusters. */
+  readonly isThere: boolean;
+  /** By port, in the first cluster that has one there. */
+  readonly appProtocols: ReadonlyMap<number, string> | undefined;
+}
+
 export class ShownGateways {
   readonly #options: ShownGatewaysOptions;
   readonly #frontEnd = new GatewayFrontEnd();
-  /** By `namespace/name`, the services that routes refer to, and whether they were there. */
-  #services: ReadonlyMap<string, boolean> = new Map();
-  /** The same of the decision that is under way: what comes or goes meanwhile is news too. */
-  #asked: ReadonlyMap<string, boolean> = new Map();
+  /** By `namespace/name`, the services that routes refer to, as they were. */
+  #services: ReadonlyMap<string, KnownService> = new Map();
+  /** The same of the decision that is under way: what changes meanwhile is news too. */
+  #asked: ReadonlyMap<string, KnownService> = new Map();
   #claims: ReadonlySet<Claimant> = new Set();
   #decision: GatewayDecision = noGateways;
 
@@ -64,8 +73,14 @@ export class ShownGateways {
     const { gateways, secrets, clock } = this.#options;
     if (gateways === undefined) return noGateways;
     const { source, ports, addresses, namespaces } = gateways;
-    const services = new Map<string, boolean>();
+    const services = new Map<string, KnownService>();
     this.#asked = services;
+    const serviceOf = (namespace: string, name: string): KnownService => {
+      const key = `${namespace}/${name}`;
+      const found = services.get(key) ?? this.#serviceOf(namespace, name);
+      services.set(key, found);
+      return found;
+    };
     const now = clock.wallMs();
     const { classes, routes, grants, policies } = source;
     const objects = { classes, gateways: source.gateways, routes, grants, policies };
@@ -77,12 +92,8 @@ export class ShownGateways {
         const known = secrets?.get(reference) ?? { kind: "unread" };
         return checkedSecret(known, objectKey(reference), now);
       },
-      hasService: (namespace, name) => {
-        const key = `${namespace}/${name}`;
-        const found = services.get(key) ?? this.#hasService(namespace, name);
-        services.set(key, found);
-        return found;
-      },
+      hasService: (namespace, name) => serviceOf(namespace, name).isThere,
+      appProtocol: (namespace, name, port) => serviceOf(namespace, name).appProtocols?.get(port),
     });
     this.#services = services;
     return this.#decision;
@@ -104,19 +115,29 @@ export class ShownGateways {
     this.#claims = new Set();
   }
 
-  /** Whether a service, `namespace/name`, that a route refers to has come or gone since. */
+  /** Whether a service, `namespace/name`, that a route refers to is another for it now. */
   isNews(service: string): boolean {
     const known = this.#asked.get(service) ?? this.#services.get(service);
     if (known === undefined) return false;
     const slash = service.indexOf("/");
-    return this.#hasService(service.slice(0, slash), service.slice(slash + 1)) !== known;
+    const now = this.#serviceOf(service.slice(0, slash), service.slice(slash + 1));
+    return !isDeepStrictEqual(now, known);
   }
 
-  /** Clusters that are not listed yet may have it. */
-  #hasService(namespace: string, name: string): boolean {
-    return this.#options.sources.some(
-      (source) => !source.isListed || source.service(namespace, name) !== undefined,
-    );
+  #serviceOf(namespace: string, name: string): KnownService {
+    let isThere = false;
+    let appProtocols: Map<number, string> | undefined;
+    for (const source of this.#options.sources) {
+      const service = source.service(namespace, name);
+      // Clusters that are not listed yet may have it.
+      if (!source.isListed || service !== undefined) isThere = true;
+      for (const { port, protocol, appProtocol } of service?.ports ?? []) {
+        if (appProtocol === undefined || protocol !== "TCP" || appProtocols?.has(port)) continue;
+        appProtocols ??= new Map();
+        appProtocols.set(port, appProtocol);
+      }
+    }
+    return { isThere, appProtocols };
   }
 }
 

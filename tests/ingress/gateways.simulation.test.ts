@@ -133,3 +133,27 @@ test("a route is served by its service as soon as there is one, and refused agai
       },
     },
   ));
+
+test("a route gets nothing from a port whose appProtocol the proxy cannot speak, for as long as it has it", () =>
+  inIngressWorld(
+    async ({ simulation, loop, clusters }) => {
+      const refusal = () => loop.decisions.routes.hosts.get("web.example")?.[0]?.policy?.refuse;
+      const seen: unknown[] = [refusal()];
+      for (const appProtocol of ["kubernetes.io/h2c", "kubernetes.io/ws", "kubernetes.io/wss"]) {
+        const ports = [{ port: 80, appProtocol }];
+        await clusters.east.update("/api/v1/namespaces/default/services/web", { spec: { ports } });
+        await simulation.sleep(aMomentMs);
+        seen.push(refusal());
+      }
+      expect(seen).toEqual([undefined, 500, undefined, 500]);
+    },
+    {
+      ports,
+      before: async ({ east }, simulation) => {
+        await pods(east);
+        await install(east);
+        await simulation.sleep(servedMs);
+        await route(east);
+      },
+    },
+  ));

@@ -326,8 +326,8 @@ function decideRoute(
   }
   const ruledBy = new AskedFacts();
   if (parents.length === 0) return { ...shared, ruledBy, decided: undefined, asked: undefined };
-  const { hasService } = ruledBy.from(facts);
-  const rules = httpRouteRules(route, reached, { grants, policies, hasService });
+  const { hasService, appProtocol } = ruledBy.from(facts);
+  const rules = httpRouteRules(route, reached, { grants, policies, hasService, appProtocol });
   const { routes } = rules;
   const areSame = isDeepStrictEqual(before?.asked?.routes, routes);
   const asked = areSame ? before?.asked : routes.length > 0 ? askedRoutes(routes) : undefined;
@@ -352,13 +352,18 @@ class KnownRoutes {
   }
 }
 
+type ServicePortName = readonly [namespace: string, name: string, port: number];
+
 /** Every fact that a result was made of. */
 class AskedFacts {
   readonly #labels = new Map<string, StringMap | undefined>();
   readonly #services: (readonly [namespace: string, name: string, isThere: boolean])[] = [];
+  readonly #protocols: (readonly [...ServicePortName, protocol: string | undefined])[] = [];
 
   /** These facts, each kept once it is asked for. */
-  from(facts: GatewayFacts): Pick<GatewayFacts, "labelsOf" | "hasService"> {
+  from(
+    facts: GatewayFacts,
+  ): Required<Pick<GatewayFacts, "labelsOf" | "hasService" | "appProtocol">> {
     return {
       labelsOf: (namespace) => {
         const labels = facts.labelsOf(namespace);
@@ -370,6 +375,11 @@ class AskedFacts {
         this.#services.push([namespace, name, isThere]);
         return isThere;
       },
+      appProtocol: (...port) => {
+        const protocol = facts.appProtocol?.(...port);
+        this.#protocols.push([...port, protocol]);
+        return protocol;
+      },
     };
   }
 
@@ -380,6 +390,9 @@ class AskedFacts {
     }
     for (const [namespace, name, isThere] of this.#services) {
       if (now.hasService(namespace, name) !== isThere) return false;
+    }
+    for (const [namespace, name, port, protocol] of this.#protocols) {
+      if (now.appProtocol?.(namespace, name, port) !== protocol) return false;
     }
     return true;
   }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { httpRoute, referenceGrant } from "../../../../tests/gateway/gateway-objects.ts";
+import { grpcRoute, httpRoute, referenceGrant } from "../../../../tests/gateway/gateway-objects.ts";
 import { ReferenceGrants } from "./reference-grants.ts";
-import { mirrorsOfRule } from "./route-backends.ts";
+import { backendsOfRule, mirrorsOfRule } from "./route-backends.ts";
 
 function mirrorsOf(mirrors: readonly object[]): ReturnType<typeof mirrorsOfRule> | undefined {
   const filters = mirrors.map((requestMirror) => ({ type: "RequestMirror", requestMirror }));
@@ -53,3 +53,27 @@ it("sends none to a service that is missing, that no grant allows, or that is no
     "BackendNotFound",
   ]);
 });
+
+it.each([
+  ["HTTPRoute", httpRoute, ["http", "h2c", "kubernetes.io/ws", undefined]],
+  ["GRPCRoute", grpcRoute, ["http", "h2c", "kubernetes.io/h2c", undefined]],
+] as const)(
+  "sends nothing to a port with a standard protocol that endpoints of %ss do not get",
+  (_, make, spoken) => {
+    const standard = ["kubernetes.io/h2c", "kubernetes.io/ws", "kubernetes.io/wss"];
+    const served = ["http", "h2c", ...standard, undefined].filter((appProtocol) => {
+      const route = make({ name: "web" }, { rules: [{ backendRefs: [{ name: "a", port: 80 }] }] });
+      const [rule = { backendRefs: [] }] = route.rules;
+      const { backend, problems } = backendsOfRule(rule, route, {
+        grants: new ReferenceGrants([]),
+        hasService: () => true,
+        appProtocol: (namespace, name, port) =>
+          `${namespace}/${name}:${port}` === "infra/a:80" ? appProtocol : undefined,
+      });
+      const reasons = problems.map(({ reason }) => reason);
+      expect(reasons).toEqual(backend === undefined ? ["UnsupportedProtocol"] : []);
+      return backend !== undefined;
+    });
+    expect(served).toEqual(spoken);
+  },
+);

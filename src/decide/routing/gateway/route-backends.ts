@@ -2,7 +2,12 @@
 // others. An invalid one keeps its share, which is answered with an error. Also the services that get
 // copies. Pure.
 import { gatewayGroup } from "../../../kube/kinds/gateway-class.ts";
-import type { BackendReference, HttpRoute, HttpRouteRule } from "../../../kube/kinds/http-route.ts";
+import type {
+  BackendReference,
+  HttpRoute,
+  HttpRouteRule,
+  RouteKindName,
+} from "../../../kube/kinds/http-route.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
 import type { BackendHeaders, Mirror } from "../../route-policy.ts";
 import { type Backend, type BackendShare, backendKey } from "../route.ts";
@@ -16,6 +21,8 @@ export interface BackendFacts {
   readonly policies?: Pick<BackendPolicies, "of">;
   /** Whether any cluster has the service. */
   readonly hasService: (namespace: string, name: string) => boolean;
+  /** Of a service's port; undefined where no cluster has one. */
+  readonly appProtocol?: (namespace: string, name: string, port: number) => string | undefined;
 }
 
 export interface RuleBackends {
@@ -37,6 +44,12 @@ export interface BackendProblem {
     | undefined;
   readonly message: string;
 }
+
+/** Standard protocols (KEP-3726) that the proxy cannot speak to endpoints of a route of this kind. */
+const unspoken: Readonly<Record<RouteKindName, readonly string[]>> = {
+  HTTPRoute: ["kubernetes.io/h2c", "kubernetes.io/wss"],
+  GRPCRoute: ["kubernetes.io/ws", "kubernetes.io/wss"],
+};
 
 const serviceName = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -103,7 +116,7 @@ export function mirrorsOfRule(
 function backendOf(
   { group, kind, namespace, name, port }: BackendReference,
   route: Pick<HttpRoute, "kind" | "metadata">,
-  { grants, hasService, policies }: BackendFacts,
+  { grants, hasService, appProtocol, policies }: BackendFacts,
 ): Backend | BackendProblem {
   const own = route.metadata.namespace;
   const target = { group, kind, namespace: namespace ?? own, name };
@@ -122,6 +135,11 @@ function backendOf(
   const policy = policies?.of(objectKey(target));
   if (policy !== undefined) {
     const message = `${what}: BackendTLSPolicy ${shown(policy)} is not supported, so nothing is sent there`;
+    return { reason: "UnsupportedProtocol", message };
+  }
+  const protocol = appProtocol?.(target.namespace, name, port);
+  if (protocol !== undefined && unspoken[route.kind].includes(protocol)) {
+    const message = `${what}: appProtocol ${shown(protocol)} of port ${port} is not supported for ${route.kind}s, so nothing is sent there`;
     return { reason: "UnsupportedProtocol", message };
   }
   return { namespace: target.namespace, name, port };
