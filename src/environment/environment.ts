@@ -7,6 +7,7 @@ import type { Log } from "./log.ts";
 import type { Names } from "./names.ts";
 import type { Network } from "./network.ts";
 import type { Processes } from "./processes.ts";
+import type { Processor } from "./processor.ts";
 import type { Random } from "./random.ts";
 import type { Timers } from "./timers.ts";
 
@@ -18,5 +19,6 @@ export interface Environment {
   readonly names: Names;
   readonly files: Files;
   readonly processes: Processes;
+  readonly processor: Processor;
   readonly log: Log;
 }

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Clock, MonotonicMs } from "./clock.ts";
+import { ProcessorMeter } from "./processor.ts";
 import { atOnce, inSlices, mapInSteps, type Steps, sliceSteps, sortedInSteps } from "./steps.ts";
 
 function* countTo(last: number, onStep: (at: number) => void): Steps<string> {
@@ -80,9 +81,15 @@ test("no step goes over a whole list that is long", () => {
   expect(longest).toBeLessThan(all.length / 2);
 });
 
-test("the time of each slice is reported", async () => {
-  const slow = world(0.5);
-  const took: number[] = [];
-  await inSlices(countTo(5, slow.onStep), { ...slow, onSlice: (tookMs) => took.push(tookMs) });
-  expect(took).toEqual([1, 1, 1]);
+test("the processor time of the slices is measured, without that of others in between", async () => {
+  const { clock, onStep } = world(0.5);
+  let spentMs = 0;
+  const meter = new ProcessorMeter({ usedMs: () => spentMs });
+  const count = countTo(5, (at) => {
+    spentMs += 1;
+    onStep(at);
+  });
+  const breathe = async (): Promise<void> => void (spentMs += 100);
+  await inSlices(count, { clock, timers: { breathe }, meter });
+  expect([meter.usedMs, spentMs]).toEqual([5, 205]);
 });

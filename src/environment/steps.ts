@@ -2,6 +2,7 @@
 // between which the event loop reads what has come in: then nothing that one object asks for holds up
 // what happens to others.
 import { type Clock, elapsedMs } from "./clock.ts";
+import type { ProcessorMeter } from "./processor.ts";
 import type { Timers } from "./timers.ts";
 
 /** Each step takes well below a millisecond. */
@@ -92,25 +93,27 @@ function* mergedInSteps<One>(
 export interface SliceOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly timers: Pick<Timers, "breathe">;
-  /** Called after each slice with the time it took. */
-  readonly onSlice?: (tookMs: number) => void;
+  /** Measures the slices, without others in between. */
+  readonly meter?: ProcessorMeter;
 }
 
 export async function inSlices<Result>(
   steps: Steps<Result>,
-  { clock, timers, onSlice }: SliceOptions,
+  { clock, timers, meter }: SliceOptions,
 ): Promise<Result> {
   for (;;) {
     const beganAt = clock.monotonicMs();
     let tookMs = 0;
+    meter?.begin();
     for (let count = 0; count < sliceSteps && tookMs < sliceMs; count += 1) {
       const { done, value } = steps.next();
+      if (done) {
+        meter?.end();
+        return value;
+      }
       tookMs = elapsedMs(beganAt, clock.monotonicMs());
-      if (!done) continue;
-      onSlice?.(tookMs);
-      return value;
     }
-    onSlice?.(tookMs);
+    meter?.end();
     await timers.breathe();
   }
 }

@@ -9,6 +9,7 @@ import type { ProxyPorts } from "../decide/routing/gateway/listeners.ts";
 import { defaultUnreachableAfterMs, type TruthPolicy } from "../decide/truth/truth-policy.ts";
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
+import { ProcessorMeter } from "../environment/processor.ts";
 import { inSlices } from "../environment/steps.ts";
 import type { KubeClient } from "../kube/client/client.ts";
 import { splitObjectKey } from "../kube/kinds/kind.ts";
@@ -37,7 +38,10 @@ export interface IngressCluster {
 }
 
 export interface IngressLoopOptions
-  extends Pick<Environment, "clock" | "timers" | "random" | "network" | "names" | "log"> {
+  extends Pick<
+    Environment,
+    "clock" | "timers" | "random" | "network" | "names" | "processor" | "log"
+  > {
   /** Where pods run. */
   readonly clusters: readonly IngressCluster[];
   /** Where the Ingresses are. */
@@ -306,12 +310,13 @@ export class IngressLoop {
       return;
     }
     if (this.#isResting(key, this.#services)) return;
-    const { clock } = this.#options;
-    const startedAt = clock.monotonicMs();
+    const startedAt = this.#options.clock.monotonicMs();
+    const meter = new ProcessorMeter(this.#options.processor);
+    meter.begin();
     this.decisions.decideBackend(key);
+    meter.end();
     this.#decided("service", startedAt);
-    const { namespace } = splitObjectKey(key);
-    this.#serviceRests.took(namespace, elapsedMs(startedAt, clock.monotonicMs()));
+    this.#serviceRests.used(splitObjectKey(key).namespace, meter.usedMs);
     await this.#breathe(startedAt);
   }
 
@@ -319,13 +324,10 @@ export class IngressLoop {
   async #decideLarge(key: string): Promise<void> {
     if (this.#isResting(key, this.#large)) return;
     const startedAt = this.#options.clock.monotonicMs();
-    let tookMs = 0;
-    const onSlice = (sliceMs: number): void => {
-      tookMs += sliceMs;
-    };
-    await inSlices(this.decisions.decidingBackend(key), { ...this.#options, onSlice });
+    const meter = new ProcessorMeter(this.#options.processor);
+    await inSlices(this.decisions.decidingBackend(key), { ...this.#options, meter });
     this.#decided("service", startedAt);
-    this.#serviceRests.took(splitObjectKey(key).namespace, tookMs);
+    this.#serviceRests.used(splitObjectKey(key).namespace, meter.usedMs);
   }
 
   /** Whether its namespace rests; then it is queued again for the end of that. */
@@ -390,15 +392,12 @@ export class IngressLoop {
     this.#areSecretsNew = false;
     const changed = this.#changed;
     this.#changed = new Map();
-    let tookMs = 0;
-    const onSlice = (sliceMs: number): void => {
-      tookMs += sliceMs;
-    };
-    await inSlices(this.decisions.decidingRoutes({ areSecretsNew }), { ...this.#options, onSlice });
+    const meter = new ProcessorMeter(this.#options.processor);
+    await inSlices(this.decisions.decidingRoutes({ areSecretsNew }), { ...this.#options, meter });
     this.#decidedRevision = revision;
     this.#routesDecidedAt = this.#options.clock.monotonicMs();
     // The first one is about everything that is there.
-    if (this.#isReady) this.#routeRests.tookTogether(changed, tookMs);
+    if (this.#isReady) this.#routeRests.usedTogether(changed, meter.usedMs);
     const { defaultProblem } = this.decisions.certificates.table;
     if (defaultProblem !== undefined && defaultProblem !== this.#defaultProblem) {
       this.#options.log.error("the default certificate cannot be used", {

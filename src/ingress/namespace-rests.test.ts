@@ -10,23 +10,23 @@ beforeEach(() => {
   rests = new NamespaceRests({ monotonicMs: () => nowMs as MonotonicMs });
 });
 
-it("does not rest after a decision that took long for once", () => {
-  rests.took("calm", 60);
+it("does not rest after a decision that cost much for once", () => {
+  rests.used("calm", 20);
   expect(rests.leftMs("calm")).toBe(0);
   nowMs += 1_000;
-  rests.took("calm", 60);
+  rests.used("calm", 20);
   expect(rests.leftMs("calm")).toBe(0);
 });
 
-it("rests after decisions that took long together, and then no longer", () => {
-  rests.took("loud", freeMs);
-  rests.took("loud", 20);
+it("rests after decisions that cost much together, and then no longer", () => {
+  rests.used("loud", freeMs);
+  rests.used("loud", 20);
   expect(rests.leftMs("loud")).toBe(200);
   nowMs += 199.5;
   expect(rests.leftMs("loud")).toBe(1);
   nowMs += 0.5;
   expect(rests.leftMs("loud")).toBe(0);
-  rests.took("loud", 20);
+  rests.used("loud", 20);
   expect(rests.leftMs("loud")).toBe(200);
 });
 
@@ -35,15 +35,15 @@ it("has a tenth of the time, however many decisions it wants", () => {
   let usedMs = 0;
   for (let count = 0; count < 1_000; count += 1) {
     nowMs += 30 + rests.leftMs("loud");
-    rests.took("loud", 30);
+    rests.used("loud", 30);
     usedMs += 30;
   }
   expect(usedMs / (nowMs - beganMs)).toBeCloseTo(0.1, 2);
 });
 
-it("does not rest after short decisions, nor for another namespace", () => {
-  for (let count = 0; count < 100; count += 1) rests.took("quick", 9);
-  rests.took("loud", freeMs + 20);
+it("does not rest after cheap decisions, nor for another namespace", () => {
+  for (let count = 0; count < 100; count += 1) rests.used("quick", 9);
+  rests.used("loud", freeMs + 20);
   expect(rests.leftMs("quick")).toBe(0);
   expect(rests.leftMs("quiet")).toBe(0);
 });
@@ -54,13 +54,13 @@ it("divides a decision about several namespaces by their parts", () => {
     ["quiet", 3],
     ["large", 147],
   ]);
-  rests.tookTogether(parts, 1_000);
+  rests.usedTogether(parts, 1_000);
   expect(rests.leftMs("loud")).toBe(5_000);
-  expect(rests.leftMs("large")).toBe(470);
+  expect(rests.leftMs("large")).toBe(10 * (147 - freeMs));
   expect(rests.leftMs("quiet")).toBe(0);
 });
 
-it("rests for seconds at most, however long a decision took", () => {
-  rests.took("loud", 60_000);
+it("rests for seconds at most, however much a decision cost", () => {
+  rests.used("loud", 60_000);
   expect(rests.leftMs("loud")).toBe(5_000);
 });

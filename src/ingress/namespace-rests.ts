@@ -1,17 +1,17 @@
-// A namespace whose decisions take long rests in between, so that all of them together have a tenth of
-// the time. Changes meanwhile are decided together, when the rest is over. A few long decisions are
-// free: on a busy machine one takes long because something else runs meanwhile.
+// A namespace with costly decisions rests in between, so that all of them together have a tenth of a
+// core. Changes meanwhile are decided together, when the rest is over. The cost is processor time: on a
+// busy machine a decision takes long because something else runs meanwhile, and that costs nothing.
 import { type Clock, elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 
-/** Of a decision, in its namespace's part. A shorter one is no burden. */
-export const longDecisionMs = 10;
+/** Of a decision, in its namespace's part. A cheaper one is no burden. */
+export const costlyDecisionMs = 10;
 
 const share = 0.1;
 
-/** Used without a rest; after a second it is free again. */
-export const freeMs = 100;
+/** Used without a rest; free again after a quarter of a second. */
+export const freeMs = 25;
 
-/** Also after a decision that took long for once, as when a watch has listed thousands again. */
+/** Also after a decision that cost much for once, as when a watch has listed thousands again. */
 const longestRestMs = 5_000;
 
 interface Use {
@@ -35,19 +35,19 @@ export class NamespaceRests {
     return Math.ceil(Math.max(0, this.#usedMs(namespace) - freeMs) / share);
   }
 
-  /** A decision of this namespace alone took so long. */
-  took(namespace: string, tookMs: number): void {
-    if (tookMs < longDecisionMs) return;
-    const used = this.#usedMs(namespace) + tookMs;
+  /** By a decision of this namespace alone. */
+  used(namespace: string, usedMs: number): void {
+    if (usedMs < costlyDecisionMs) return;
+    const used = this.#usedMs(namespace) + usedMs;
     const ms = Math.min(used, freeMs + longestRestMs * share);
     this.#uses.set(namespace, { ms, at: this.#clock.monotonicMs() });
   }
 
   /** The same of a decision about several namespaces, in proportion to these parts. */
-  tookTogether(parts: ReadonlyMap<string, number>, tookMs: number): void {
+  usedTogether(parts: ReadonlyMap<string, number>, usedMs: number): void {
     let whole = 0;
     for (const part of parts.values()) whole += part;
-    for (const [namespace, part] of parts) this.took(namespace, (tookMs * part) / whole);
+    for (const [namespace, part] of parts) this.used(namespace, (usedMs * part) / whole);
   }
 
   #usedMs(namespace: string): number {

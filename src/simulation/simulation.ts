@@ -241,6 +241,8 @@ export class Simulation {
         environmentOf: (child, childVariables) => this.#environmentOf(child, childVariables),
         self: () => environment,
       }),
+      // Computing takes no time in a simulation.
+      processor: { usedMs: () => 0 },
       log,
     };
     return environment;

@@ -10,6 +10,7 @@ import type {
   RoutingDecision,
 } from "../../src/decide/decision.ts";
 import type { Clock } from "../../src/environment/clock.ts";
+import type { Processor } from "../../src/environment/processor.ts";
 import type { Steps } from "../../src/environment/steps.ts";
 import type { Timers } from "../../src/environment/timers.ts";
 import { DecisionLog } from "../../src/ingress/decision-log.ts";
@@ -49,6 +50,8 @@ export interface WorldOptions
   readonly unanswered?: (path: string) => boolean;
   /** The loop's own clock, made from that of its machine. */
   readonly clock?: (clock: Clock) => Clock;
+  /** The loop's own processor; computing costs nothing here without it. */
+  readonly processor?: Processor;
   /** How long the loop lets others run in the middle of a computation; computing takes no time here. */
   readonly breathMs?: number;
   /** Prepares the clusters before the loop starts. */
@@ -189,6 +192,7 @@ export function inIngressWorld(
     const loop = new IngressLoop({
       ...host,
       clock: options.clock?.(host.clock) ?? host.clock,
+      processor: options.processor ?? host.processor,
       timers: slowly(host.timers, options.breathMs ?? 0),
       clusters: ["east", "west"].map((name) => ({ name, client: client(name) })),
       access: { name: "east", client: client("east") },

@@ -7,6 +7,7 @@ import { type NodeLogOptions, nodeLog } from "./node-log.ts";
 import { nodeNames } from "./node-names.ts";
 import { nodeNetwork } from "./node-network.ts";
 import { nodeProcesses } from "./node-processes.ts";
+import { nodeProcessor } from "./node-processor.ts";
 import { nodeRandom } from "./node-random.ts";
 import { nodeTimers } from "./node-timers.ts";
 
@@ -24,6 +25,7 @@ export function nodeEnvironment(options: NodeEnvironmentOptions = {}): Environme
     names: nodeNames,
     files: nodeFiles,
     processes: nodeProcesses,
+    processor: nodeProcessor,
     log,
   };
 }
