@@ -25,7 +25,10 @@ export function exchange(
 }
 
 /** Writes each part when the one before was answered, and ends after the last answer. */
-export function talk(place: TcpNetConnectOpts, parts: readonly string[]): Promise<string> {
+export function talk(
+  place: TcpNetConnectOpts,
+  parts: readonly (string | Uint8Array)[],
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const [first = "", ...left] = parts;
     let answer = "";

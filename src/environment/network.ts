@@ -100,6 +100,11 @@ export interface ListenOptions {
   readonly tls?: { readonly cert: string; readonly key: string };
   /** Without TLS: HTTP/2 and nothing else. A simulation makes no difference. */
   readonly http2?: boolean;
+  /**
+   * A request for another protocol may be answered with 101: then both bodies are the bytes that follow. Without
+   * it, such a request is one as any other. A simulation has none.
+   */
+  readonly upgrades?: boolean;
 }
 
 export interface Listener {

@@ -2,12 +2,14 @@
 // bound only how long a request may take to arrive.
 import { createServer, type Server, type ServerOptions, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
+import type { Duplex } from "node:stream";
 import type { Log } from "../log.ts";
 import type { ExchangeHandler, Listener, ListenOptions } from "../network.ts";
 import { hostAndPort } from "./node-address.ts";
 import { keepAliveDelayMs } from "./node-agents.ts";
 import { bind } from "./node-listen.ts";
 import { handleExchange } from "./node-server-exchange.ts";
+import { UpgradeResponse } from "./node-upgrade.ts";
 
 /** A request that has not arrived in full by then is given up: it holds a connection for nothing. */
 const requestArrivalMs = 300_000;
@@ -39,10 +41,21 @@ export async function listen(
     // Never rejects: it answers for the handler's failures itself.
     void handleExchange(message, response, handler, log);
   });
+  const switched = new Set<Duplex>();
+  if (options.upgrades === true) {
+    server.on("upgrade", (message, connection, head) => {
+      switched.add(connection);
+      connection.once("close", () => switched.delete(connection));
+      // The failure of a connection shows as its end.
+      connection.on("error", () => undefined);
+      if (head.length > 0) connection.unshift(head);
+      void handleExchange(message, new UpgradeResponse(connection), handler, log, connection);
+    });
+  }
   await bind(server, options);
   const where = options.socketPath ?? hostAndPort(options.host, options.port);
   server.on("error", (error) => log.error("a listener failed", { where, error }));
-  return listenerOf(server, options, open);
+  return listenerOf(server, options, open, switched);
 }
 
 function makeServer(tls: ListenOptions["tls"]): Server {
@@ -61,11 +74,12 @@ function makeServer(tls: ListenOptions["tls"]): Server {
   return createSecureServer({ ...serverOptions, cert, key, ALPNProtocols: ["http/1.1"] });
 }
 
-/** `open` holds the responses under way. */
+/** `open` holds the responses under way, `switched` connections with another protocol. */
 function listenerOf(
   server: Server,
   options: ListenOptions,
   open: ReadonlySet<ServerResponse>,
+  switched: ReadonlySet<Duplex>,
 ): Listener {
   const address = server.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
@@ -86,6 +100,7 @@ function listenerOf(
     close: () => {
       const gone = stopAccepting();
       server.closeAllConnections();
+      for (const connection of switched) connection.destroy();
       return gone;
     },
   };

@@ -1,7 +1,7 @@
 // One exchange as the server's handler sees it, over Node's request and response objects.
 import type { IncomingMessage } from "node:http";
 import type { Http2ServerRequest } from "node:http2";
-import type { Writable } from "node:stream";
+import type { Readable, Writable } from "node:stream";
 import type { Log } from "../log.ts";
 import {
   type BodyWriter,
@@ -23,6 +23,8 @@ export interface NodeResponse extends Writable {
   setHeader(name: string, value: string): unknown;
   addTrailers(trailers: Headers): void;
   flushHeaders?(): void;
+  /** To another protocol. */
+  readonly maySwitch?: boolean;
 }
 
 export async function handleExchange(
@@ -30,6 +32,7 @@ export async function handleExchange(
   response: NodeResponse,
   handler: ExchangeHandler,
   log: Log,
+  body: Readable = message,
 ): Promise<void> {
   const closed = new AbortController();
   response.once("close", () => closed.abort(new NetworkError("ABORTED", "the exchange is over")));
@@ -37,7 +40,7 @@ export async function handleExchange(
   response.on("error", () => undefined);
   const answer = new Answer(response, closed.signal);
   const exchange: ServerExchange = {
-    request: incoming(message, closed.signal),
+    request: incoming(message, body, closed.signal),
     respond: (status, headers) => answer.begin(status, headers),
     abort: () => answer.abort(),
   };
@@ -56,6 +59,7 @@ export async function handleExchange(
 
 function incoming(
   message: IncomingMessage | Http2ServerRequest,
+  body: Readable,
   closed: AbortSignal,
 ): IncomingRequest {
   const method = message.method ?? "GET";
@@ -66,7 +70,7 @@ function incoming(
     method,
     target,
     headers: plainHeaders(message.headers),
-    body: chunksOf(message, (error) => exchangeFailure(what, brokenBody(error))),
+    body: chunksOf(body, (error) => exchangeFailure(what, brokenBody(error))),
     peer,
     closed,
   };
@@ -95,7 +99,8 @@ class Answer implements BodyWriter {
 
   begin(status: number, headers: Headers = {}): BodyWriter {
     if (this.#begun) throw new Error("the exchange was already answered");
-    if (!Number.isInteger(status) || status < 200 || status > 599) {
+    const isSwitch = status === 101 && this.#response.maySwitch === true;
+    if (!isSwitch && (!Number.isInteger(status) || status < 200 || status > 599)) {
       throw new RangeError(`not a status to answer with: ${status}`);
     }
     this.#begun = true;

@@ -5,6 +5,7 @@
 import { assertCostly } from "../../environment/assert.ts";
 import type { Environment } from "../../environment/environment.ts";
 import type { Listener, ServerExchange } from "../../environment/network.ts";
+import type { StringMap } from "../../kube/kinds/intern.ts";
 import {
   askedHeaders,
   type EchoServer,
@@ -16,6 +17,7 @@ import {
 } from "./echo-server.ts";
 import type { Ledger } from "./ledger.ts";
 import type { PodBehaviour } from "./pod-behaviour.ts";
+import { WebSocketEcho, webSocketHeaders } from "./web-socket-echo.ts";
 
 export interface ProgramIdentity {
   readonly cluster: string;
@@ -108,9 +110,9 @@ export class PodProgram {
     const { network, identity, ports, echo } = this.#options;
     for (const port of new Set(ports)) {
       const http2 = echo?.isGrpc === true && port === echo.port;
-      const listener = await network.listen({ host: identity.address, port, http2 }, (exchange) =>
-        this.#answer(exchange, port),
-      );
+      const upgrades = echo !== undefined && !http2;
+      const options = { host: identity.address, port, http2, upgrades };
+      const listener = await network.listen(options, (exchange) => this.#answer(exchange, port));
       this.#listeners.push(listener);
     }
   }
@@ -143,7 +145,9 @@ export class PodProgram {
     closed.addEventListener("abort", () => this.#over(exchange), { once: true });
     try {
       if (waitMs > 0) await timers.sleep(waitMs, closed);
-      this.#respond(exchange, port);
+      const switching = echo && webSocketHeaders(exchange.request);
+      if (switching === undefined) this.#respond(exchange, port);
+      else await this.#echoFrames(exchange, switching);
     } catch (error) {
       // A client that leaves before its answer is an everyday thing; anything else is ours.
       if (!closed.aborted) throw error;
@@ -184,6 +188,18 @@ export class PodProgram {
     const writer = exchange.respond(status, { ...asked, ...json });
     if (method === "HEAD") writer.end();
     else writer.end(body);
+  }
+
+  async #echoFrames(exchange: ServerExchange, headers: StringMap): Promise<void> {
+    this.#options.print("established websocket connection");
+    const writer = exchange.respond(101, headers);
+    const echo = new WebSocketEcho();
+    for await (const chunk of exchange.request.body) {
+      writer.write(echo.take(chunk));
+      await writer.drained();
+      if (echo.isOver) writer.end();
+    }
+    writer.end();
   }
 
   #drain(): void {
