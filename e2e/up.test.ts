@@ -139,6 +139,7 @@ describe("the story", () => {
         expect.arrayContaining([
           "control-plane queue",
           "control-plane waits",
+          "control-plane throttling",
           "control-plane requests of the controller manager",
           "control-plane heartbeats",
           "control-plane no-op writes",

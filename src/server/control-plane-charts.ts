@@ -12,7 +12,10 @@ export interface ProcessPages {
 }
 
 export interface ControlPlaneLook {
+  /** Of controller managers. */
   readonly pages: readonly ProcessPages[];
+  /** Of API servers. */
+  readonly servers: readonly ProcessPages[];
   /** The age of the oldest heartbeat of all nodes. */
   readonly heartbeatMs: number | undefined;
   /** `--node-monitor-grace-period`. */
@@ -24,19 +27,33 @@ export interface ControlPlaneLook {
 const requestsTotal = "rest_client_requests_total";
 const noopWritesTotal = "lockstep_sync_noop_writes_total";
 
+/** Small beside the waits in the queue that they cause, so it is a chart of its own. */
+const throttling = {
+  chart: "control-plane throttling: mean wait of a request",
+  unit: "ms",
+} as const;
+
+/** Since Kubernetes 1.14, and before. */
+const serverRequests = ["apiserver_request_total", "apiserver_request_count"];
+/** Of priority and fairness, since Kubernetes 1.18. */
+const serverWait = "apiserver_flowcontrol_request_wait_duration_seconds";
+const publishedResources = ["endpoints", "endpointslices"];
+
+/** The metrics of an API server that are charted, by name: its page has some megabytes. */
+export const serverMetrics = [...serverRequests, `${serverWait}_sum`, `${serverWait}_count`];
+
 /** Most clusters use four. */
 const verbs = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 export function controlPlaneCharts(
   cluster: string,
-  { pages, heartbeatMs, graceMs, leader }: ControlPlaneLook,
+  { pages, servers, heartbeatMs, graceMs, leader }: ControlPlaneLook,
 ): readonly SeriesValue[] {
-  const windows = pages.flatMap(({ before, last }) =>
-    before === undefined ? [] : [new MetricsWindow(before, last)],
-  );
+  const windows = windowsOf(pages);
   return [
     ...queueCharts(cluster, windows, pages),
     ...rateCharts(cluster, windows),
+    ...serverCharts(cluster, servers),
     value(cluster, "heartbeat", heartbeatMs, {
       chart: "control-plane heartbeats",
       title: "time since the oldest heartbeat of a node",
@@ -50,6 +67,12 @@ export function controlPlaneCharts(
       limit: leader?.leaseMs,
     }),
   ];
+}
+
+function windowsOf(pages: readonly ProcessPages[]): readonly MetricsWindow[] {
+  return pages.flatMap(({ before, last }) =>
+    before === undefined ? [] : [new MetricsWindow(before, last)],
+  );
 }
 
 function queueCharts(
@@ -67,16 +90,19 @@ function queueCharts(
   if (depth === undefined) return [];
   const waits = queues.map(({ queue }) => queue.meanQueueSeconds * 1_000);
   const limits = queues.flatMap(({ window, queue }) => limiterMs(window, queue) ?? []);
-  const wait = { chart: "control-plane waits", unit: "ms" } as const;
   return [
     value(cluster, "queue depth", depth, {
       chart: "control-plane queue",
       title: "keys in the endpoint queues",
       unit: "count",
     }),
-    value(cluster, "queue wait", greatest(waits), { ...wait, title: "time of a key in the queue" }),
+    value(cluster, "queue wait", greatest(waits), {
+      chart: "control-plane waits",
+      title: "time of a key in the endpoint queues",
+      unit: "ms",
+    }),
     value(cluster, "throttled", greatest(limits), {
-      ...wait,
+      ...throttling,
       title: "mean wait of a request for the client's rate limit",
     }),
   ];
@@ -93,7 +119,7 @@ function depthIn(pages: readonly MetricsPage[]): number | undefined {
       return isQueue ? [depth] : [];
     }),
   );
-  return depths.length === 0 ? undefined : depths.reduce((sum, depth) => sum + depth, 0);
+  return depths.length === 0 ? undefined : sumOf(depths);
 }
 
 function limiterMs(window: MetricsWindow, queue: QueueWindow): number | undefined {
@@ -120,6 +146,54 @@ function rateCharts(cluster: string, windows: readonly MetricsWindow[]): readonl
   ];
 }
 
+/** Visible on managed clusters too, which hide the controller manager. */
+function serverCharts(cluster: string, servers: readonly ProcessPages[]): readonly SeriesValue[] {
+  const windows = windowsOf(servers);
+  const writes = verbs.flatMap((verb) => {
+    const rates = publishedResources.flatMap(
+      (resource) => writeRate(windows, resource, verb) ?? [],
+    );
+    if (verb === "GET" || rates.length === 0) return [];
+    return value(cluster, `writes ${verb}`, sumOf(rates), {
+      chart: `control-plane writes of endpoints in ${cluster}`,
+      title: `${verb} of Endpoints and EndpointSlices in ${cluster}`,
+      unit: "per second",
+    });
+  });
+  const waits = servers.flatMap((pages) => {
+    return windowsOf([pages]).flatMap((window) => waitsOf(window, pages.last));
+  });
+  const wait = value(cluster, "server wait", greatest(waits), {
+    ...throttling,
+    title: "mean wait of a request in a queue of the API server",
+  });
+  return [...writes, wait];
+}
+
+function writeRate(
+  windows: readonly MetricsWindow[],
+  resource: string,
+  verb: string,
+): number | undefined {
+  const [now, old] = serverRequests.map((name) => rateOf(windows, name, { resource, verb }));
+  return now ?? old;
+}
+
+/** Of each priority level with requests: the mean of all would hide one that is full. */
+function waitsOf(window: MetricsWindow, { samples }: MetricsPage): readonly number[] {
+  const levels = new Set(
+    samples.flatMap(({ name, labels }) =>
+      name === `${serverWait}_count` ? (labels.get("priority_level") ?? []) : [],
+    ),
+  );
+  return [...levels].flatMap((level) => {
+    const labels = { priority_level: level };
+    const requests = window.increase(`${serverWait}_count`, labels) ?? 0;
+    const seconds = window.increase(`${serverWait}_sum`, labels) ?? 0;
+    return requests === 0 ? [] : (seconds * 1_000) / requests;
+  });
+}
+
 function rateOf(
   windows: readonly MetricsWindow[],
   name: string,
@@ -129,7 +203,11 @@ function rateOf(
     const increase = window.increase(name, labels);
     return increase === undefined ? [] : [increase / window.seconds];
   });
-  return rates.length === 0 ? undefined : rates.reduce((sum, rate) => sum + rate, 0);
+  return rates.length === 0 ? undefined : sumOf(rates);
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, one) => sum + one, 0);
 }
 
 function greatest(values: readonly number[]): number | undefined {

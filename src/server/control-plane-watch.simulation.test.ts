@@ -103,9 +103,11 @@ test.each([
           "blue queue wait",
           "blue requests POST",
           "blue requests PUT",
+          "blue writes PUT",
         ]),
       );
       expect(greatest.get("blue requests PUT")?.value).toBeGreaterThan(0);
+      expect(greatest.get("blue writes PUT")?.value).toBeGreaterThan(0);
       expect(greatest.get("blue heartbeat")).toMatchObject({ limit: graceMs });
       expect(greatest.get("blue heartbeat")?.value).toBeLessThan(20_000);
       // It is not renewed in this test.
@@ -118,10 +120,11 @@ test.each([
 test("a missing permission is named", async () => {
   await withCluster({}, async (_cluster, admin, stage) => {
     await createShop(admin);
-    const watch = watchOf({ client: refusing(admin, /proxy\/metrics|leases/), stage });
+    const watch = watchOf({ client: refusing(admin, /\/metrics$|leases/), stage });
     const greatest = await duringRelease(watch, admin, stage);
     expect(watch.charts().missing).toEqual([
       "blue: Missing permission: get pods/proxy. Effect: metrics of controller managers are not read. All permissions are in deploy/rbac/doctor.yaml.",
+      "blue: Missing permission: get /metrics. Effect: metrics of the API server are not read. All permissions are in deploy/rbac/doctor.yaml.",
       "blue: Missing permission: list leases. Effect: heartbeats of nodes and leader locks are not examined. All permissions are in deploy/rbac/doctor.yaml.",
     ]);
     expect([...greatest.keys()]).toEqual([]);
@@ -133,13 +136,45 @@ test("without pods of the control plane the page says so, and an address takes t
     await createShop(admin);
     const client = refusing(admin, /kube-controller-manager%|labelSelector/);
     const managed = watchOf({ client, stage });
-    await duringRelease(managed, admin, stage);
+    const visible = await duringRelease(managed, admin, stage);
+    // The API server counts the writes of a controller manager that it hides.
+    expect(visible.get("blue writes PUT")?.value).toBeGreaterThan(0);
     expect(managed.charts().missing.join("\n")).toMatch(/^blue: no queues.*--metrics\.$/m);
     const metricsUrls = [cluster.controlPlane.metricsUrl ?? ""];
     const given = watchOf({ client, stage, metricsUrls });
     const greatest = await duringRelease(given, admin, stage);
     expect(greatest.get("blue queue depth")).toBeDefined();
     expect(given.charts().missing.join()).not.toMatch(/no queues/);
+  });
+});
+
+/** A server per start time in turn, each with 3 more writes than when it was last asked. */
+function behindOneAddress(client: KubeClient, starts: readonly number[]): KubeClient {
+  let asked = 0;
+  return {
+    stream: (request) => client.stream(request),
+    request: async (request) => {
+      if (request.path !== "/metrics") return client.request(request);
+      const start = starts[asked % starts.length] ?? 0;
+      const writes = start + 3 * Math.floor(asked / starts.length);
+      asked += 1;
+      const text =
+        `apiserver_request_total{resource="endpoints",verb="PUT"} ${writes}\n` +
+        `process_start_time_seconds ${start}\n`;
+      return { status: 200, headers: {}, body: Buffer.from(text) };
+    },
+  };
+}
+
+test("each of several API servers behind one address has its own counters", async () => {
+  await withCluster({}, async (_cluster, admin, stage) => {
+    const watch = watchOf({ client: behindOneAddress(admin, [1_000, 50]), stage });
+    watch.start();
+    await stage.sleep(3 * minuteMs);
+    const writes = watch.charts().series.find(({ id }) => id === "blue writes PUT");
+    // 3 in a minute at each of both.
+    expect(writes?.value).toBeCloseTo(0.1, 2);
+    await watch.stop();
   });
 });
 

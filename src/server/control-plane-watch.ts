@@ -1,6 +1,6 @@
 // Reads the control plane of one cluster over time for the charts of the page: the metrics of controller
-// managers through the proxy of their pods or from given addresses, the heartbeats of nodes, and the leader
-// lock. It only reads. A part without a permission is missing, with the permission to grant.
+// managers through the proxy of their pods or from given addresses, the metrics of the API server, the
+// heartbeats of nodes, and the leader lock. It only reads. A part without a permission is missing, with the permission to grant.
 import type { MetricsPage } from "../doctor/evidence/metrics-window.ts";
 import { parsePrometheusText } from "../doctor/evidence/prometheus-text.ts";
 import { type ComponentPod, componentPod } from "../doctor/live/component-pods.ts";
@@ -18,6 +18,7 @@ import {
   type ControlPlaneLook,
   controlPlaneCharts,
   type ProcessPages,
+  serverMetrics,
 } from "./control-plane-charts.ts";
 import type { ControlPlaneCharts, SeriesValue } from "./page-source.ts";
 
@@ -37,6 +38,12 @@ const everyMs = 10_000;
 /** A Prometheus has a new value about once a minute; counters mean something over that time. */
 const prometheusEveryMs = 60_000;
 
+/** The page of an API server has more; a Prometheus reads it about as often. */
+const serverEveryMs = 30_000;
+
+/** Behind one address; each has its own counters. */
+const serversMax = 8;
+
 /** Leases of thousands of nodes have megabytes too. */
 const msPerNode = 4;
 
@@ -47,6 +54,8 @@ const podsEveryMs = 300_000;
 const keptMs = 3 * everyMs;
 
 const managersMax = 5;
+/** Tells the processes behind one address apart. */
+const startTime = "process_start_time_seconds";
 const manager = "kube-controller-manager";
 const leaseRoot = "/apis/coordination.k8s.io/v1/namespaces";
 const systemPods = "/api/v1/namespaces/kube-system/pods";
@@ -72,6 +81,9 @@ export class ControlPlaneWatch {
   #pages: ReadonlyMap<string, ProcessPages> = new Map();
   /** By address, the last time that a Prometheus was asked. */
   readonly #asked = new Map<string, { readonly at: MonotonicMs; readonly processes: string[] }>();
+  /** Of API servers, by the time of their start. */
+  readonly #servers = new Map<string, ProcessPages>();
+  #serverAt: MonotonicMs | undefined;
   #nodes = 0;
   #lastAt: MonotonicMs | undefined;
   #series: readonly SeriesValue[] = [];
@@ -128,12 +140,14 @@ export class ControlPlaneWatch {
     for (const pod of pods) await this.#readPod(reader, pod, pages);
     await this.#readUrls(pages, problems);
     this.#pages = pages;
+    await this.#readServer(reader);
     if (pages.size === 0 && pods.length === 0) problems.push(noManagers);
     const heartbeatMs = await this.#heartbeatMs(reader);
     const leader = await this.#leader(reader);
     if (leader === undefined && !reader.hasFailed("list", "leases")) problems.push(noLeader);
     const graceMs = graceMsOf(pods) ?? defaultGraceMs(version());
-    const look = { pages: [...pages.values()], heartbeatMs, graceMs, leader };
+    const servers = [...this.#servers.values()];
+    const look = { pages: [...pages.values()], servers, heartbeatMs, graceMs, leader };
     // A chart without any value yet is left out.
     this.#series = controlPlaneCharts(cluster, look).filter(
       ({ id, value }) => value !== null || this.#series.some((one) => one.id === id),
@@ -179,6 +193,26 @@ export class ControlPlaneWatch {
   #add(pages: Map<string, ProcessPages>, process: string, samples: MetricsPage["samples"]): void {
     const last = { atMs: this.#options.clock.wallMs(), samples };
     pages.set(process, { before: this.#pages.get(process)?.last, last });
+  }
+
+  /** Of the server that the context leads to; behind one address there may be several. */
+  async #readServer(reader: LiveReader): Promise<void> {
+    const { clock } = this.#options;
+    const now = clock.monotonicMs();
+    if (this.#serverAt !== undefined && elapsedMs(this.#serverAt, now) < serverEveryMs) return;
+    const text = await reader.text("/metrics", "/metrics");
+    const atMs = clock.wallMs();
+    for (const [key, { last }] of this.#servers) {
+      if (atMs - last.atMs > 3 * serverEveryMs) this.#servers.delete(key);
+    }
+    if (text === undefined) return;
+    this.#serverAt = now;
+    const wanted = [...serverMetrics, startTime];
+    const samples = parsePrometheusText(text, (name) => wanted.includes(name));
+    const key = String(samples.find(({ name }) => name === startTime)?.value);
+    const before = this.#servers.get(key)?.last;
+    if (before === undefined && this.#servers.size >= serversMax) return;
+    this.#servers.set(key, { before, last: { atMs, samples } });
   }
 
   async #readUrls(pages: Map<string, ProcessPages>, problems: string[]): Promise<void> {

@@ -16,8 +16,10 @@ export function parsePrometheusText(
   wanted: (name: string) => boolean = () => true,
 ): readonly MetricSample[] {
   return text.split("\n").flatMap((one) => {
-    const sample = parsePrometheusLine(one);
-    return sample === undefined || !wanted(sample.name) ? [] : [sample];
+    // Before its labels are read: a page of an API server has a hundred thousand lines.
+    const [name] = /^[a-zA-Z_:][\w:]*/.exec(one) ?? [];
+    if (name === undefined || !wanted(name)) return [];
+    return parsePrometheusLine(one) ?? [];
   });
 }
 

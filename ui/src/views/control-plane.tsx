@@ -35,7 +35,7 @@ export function ControlPlaneView({
   if (answer === undefined) return <Waiting what="the charts" error={error} />;
   // Before the start there is nothing to show.
   const from = Math.max(now - minutes * minuteMs, Math.min(state.startedAt, now - minuteMs));
-  const charts = chartsOf(answer.series);
+  const charts = chartsOf(answer.series.filter((series) => !isStartOnly(series)));
   return (
     <div className="stack">
       <section className="panel" aria-label="Changes and charts">
@@ -86,6 +86,11 @@ export function ControlPlaneView({
   );
 }
 
+/** Changes begin with their pod event: a lag of zero has no place on a logarithmic axis. */
+function isStartOnly({ hop, points }: Series): boolean {
+  return hop === "pod" && points.every(([, value]) => (value ?? 0) === 0);
+}
+
 interface ChartOfSeries {
   readonly id: string;
   readonly title: string;
@@ -97,8 +102,9 @@ const firstCharts = [
   /^in flight/,
   /queue/,
   /waits/,
-  /requests of/,
   /throttl/,
+  /requests of/,
+  /writes of endpoints/,
   /^requests /,
   /^lag/,
 ];

@@ -49,9 +49,9 @@ The API of the page is at /api/v1; /api/v1/openapi.json describes it. docs/page.
 
 Required permissions: as for lockstep watch. For the charts of the control plane, the command reads
 every 10 s the metrics of kube-controller-manager through its pods (pods/proxy), the Leases of nodes
-and the leader lock. If a permission is missing, the page names it. In managed clusters give the
-address of the metrics with --metrics instead. The doctor needs more permissions
-(deploy/rbac/doctor.yaml); it reads only when a person starts it.
+and the leader lock, and every 30 s /metrics of the API server. If a permission is missing, the page
+names it. In managed clusters give the address of the other metrics with --metrics. The doctor needs
+more permissions (deploy/rbac/doctor.yaml); it reads only when a person starts it.
 
 Exit codes: 0 stopped by Ctrl-C or SIGTERM; 2 error.
 

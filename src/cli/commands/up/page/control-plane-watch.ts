@@ -88,18 +88,19 @@ export class ControlPlaneWatch {
     if (last === undefined) return [];
     const { graceMs } = this.#options;
     const count = { chart: "control-plane queue", unit: "count" } as const;
-    const wait = { chart: "control-plane waits", unit: "ms" } as const;
     return [
       this.#value("queue depth", last.queue?.depth, {
         ...count,
         title: "keys in the endpoint queue",
       }),
       this.#value("queue wait", this.#queueWaitMs(last), {
-        ...wait,
-        title: "time of a key in the queue",
+        chart: "control-plane waits",
+        title: "time of a key in the endpoint queue",
+        unit: "ms",
       }),
       this.#value("throttled", last.loggedWaitMs ?? 0, {
-        ...wait,
+        chart: "control-plane throttling",
+        unit: "ms",
         title: "longest wait of a request for the client's rate limit",
       }),
       ...this.#rates(last),
