@@ -13,6 +13,8 @@ export interface LostHop {
   readonly hop: Hop | undefined;
   /** One sentence for a person. */
   readonly sentence: string;
+  /** The server does not have the resource, so no permission helps. */
+  readonly isAbsent?: true;
 }
 
 /** A watch that is refused. */
@@ -36,6 +38,7 @@ export function lostHop(
       sentence: isAbsent(resource)
         ? absentSlices(cluster)
         : sentenceOf(cluster, resource, namespace, purpose),
+      ...(isAbsent(resource) && { isAbsent: true }),
     }));
 }
 

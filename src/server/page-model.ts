@@ -2,6 +2,7 @@
 // computation serves all pages: a state is made at most once a second, and encoded once.
 import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { ClusterStatus } from "../observe/cluster-status.ts";
+import type { LostHop } from "../observe/lost-hops.ts";
 import type { Journey } from "../timeline/journey.ts";
 import type { JourneyEvent } from "../timeline/journey-event.ts";
 import { journeyRecord, type ObserverRun, wallAt } from "../timeline/journey-record.ts";
@@ -230,8 +231,10 @@ export class PageModel {
     const { source } = this.#options;
     const access = new Set(source.accessClusters());
     return observer.clusters().map((status) => {
-      const { cluster: name, watches } = status;
-      const isBusiness = watches.some(({ purposes }) => !purposes.includes("synced"));
+      const { cluster: name } = status;
+      const lost = lostIn(status, access.has(name));
+      const watches = status.watches.filter((watch) => !isAbsentIn(status, watch));
+      const isBusiness = status.watches.some(({ purposes }) => !purposes.includes("synced"));
       const { version = null, apiServers = [] } = source.servers?.(name) ?? {};
       return {
         name,
@@ -252,7 +255,7 @@ export class PageModel {
           objects: watch.objects,
           detail: watch.detail === "" ? null : watch.detail,
         })),
-        doubts: [...status.doubts, ...status.lost.map(({ sentence }) => sentence)],
+        doubts: [...status.doubts, ...lost],
       };
     });
   }
@@ -322,6 +325,15 @@ export class PageModel {
       },
     ];
   }
+}
+
+/** Slices that a server does not have can only be missed where copies are expected. */
+function lostIn({ lost }: ClusterStatus, isAccess: boolean): readonly string[] {
+  return lost.flatMap(({ sentence, isAbsent }) => (isAbsent && !isAccess ? [] : sentence));
+}
+
+function isAbsentIn({ lost }: ClusterStatus, { resource }: Pick<LostHop, "resource">): boolean {
+  return lost.some((one) => one.isAbsent && one.resource === resource);
 }
 
 const hopTexts = {

@@ -90,7 +90,7 @@ test.each<[string, Partial<Judged>, string]>([
   [
     "late",
     { places: [place({ lagMs: 29_600, oldestPendingMs: 31_000 }), own] },
-    "Removed pods leave the EndpointSlices late: after 29.6 s (median of the last 2 minutes); the oldest one has waited for 31 s. The Lockstep proxies used them after 12 ms.",
+    "Removed pods leave the EndpointSlices late: after 29.6 s (median of the last 2 minutes); the oldest one has waited for 31 s. The Lockstep proxies stopped using them after 12 ms.",
   ],
   [
     "late",
@@ -99,7 +99,7 @@ test.each<[string, Partial<Judged>, string]>([
       findings: [{ ...finding, hop: "routed", cause: "Other." }, finding],
       requests: [lost],
     },
-    "Added pods are listed in the EndpointSlices late: after 5 s (median of the last 2 minutes). Stock (model) lost 12 of 900 requests, Lockstep 0. Cause: The controller manager may send 20 requests a second.",
+    "Added pods were listed in the EndpointSlices late: after 5 s (median of the last 2 minutes). None waits now. Stock (model) lost 12 of 900 requests, Lockstep 0. Cause: The controller manager may send 20 requests a second.",
   ],
   [
     "late",
@@ -108,7 +108,24 @@ test.each<[string, Partial<Judged>, string]>([
       places: [place({ lagMs: 40 }), place({ lagMs: 7_000, cluster: "beta" })],
       findings: [finding],
     },
-    "Removed pods of cluster beta leave the EndpointSlices late: after 7 s (median of the last 2 minutes).",
+    "Removed pods of cluster beta left the EndpointSlices late: after 7 s (median of the last 2 minutes). None waits now.",
+  ],
+  // Copies wait at present; the EndpointSlices were late before.
+  [
+    "late",
+    { places: [place({ lagMs: 9_000 }), place({ hop: "synced", oldestPendingMs: 3_000 })] },
+    "Removed pods leave the copies late: the oldest one has waited for 3.0 s.",
+  ],
+  // A removal costs requests, an addition that waits a little longer does not.
+  [
+    "late",
+    {
+      places: [
+        place({ direction: "join", oldestPendingMs: 24_900 }),
+        place({ oldestPendingMs: 24_000 }),
+      ],
+    },
+    "Removed pods leave the EndpointSlices late: the oldest one has waited for 24 s.",
   ],
   [
     "ok",
@@ -148,7 +165,7 @@ test("a finding gives the confidence and the rule", () => {
     rule: "client-throttling",
     confidence: "certain: two sources",
     headline:
-      "Removed pods leave the EndpointSlices late: after 5 s (median of the last 2 minutes).",
+      "Removed pods left the EndpointSlices late: after 5 s (median of the last 2 minutes). None waits now.",
     late: { hop: "published", kind: "", direction: "leave", cluster: "alpha" },
     cause: "The controller manager may send 20 requests a second.",
   });

@@ -66,15 +66,23 @@ function unknownText(clusters: State["clusters"]): string {
   return `No cluster is watched at present: ${name} is ${state}${others}${detail === null ? "." : `: ${detail}`}`;
 }
 
-/** Of the first late hop the latest cluster and direction. */
+/**
+ * Changes that wait at present come before those that waited. Of the first late hop the latest cluster
+ * counts, and there a removal before an addition: it costs requests.
+ */
 function firstLate(places: readonly LatePlace[], slowMs: number): LatePlace | undefined {
   const late = places.filter((place) => lateMs(place) >= slowMs && place.kind !== "stock");
-  return late
-    .filter(({ hop }) => hop === late[0]?.hop)
-    .reduce<LatePlace | undefined>(
-      (most, place) => (most !== undefined && lateMs(most) >= lateMs(place) ? most : place),
-      undefined,
-    );
+  const waiting = late.filter(({ oldestPendingMs }) => (oldestPendingMs ?? 0) >= slowMs);
+  const candidates = waiting.length > 0 ? waiting : late;
+  const ofHop = candidates.filter(({ hop }) => hop === candidates[0]?.hop);
+  const latest = ofHop.reduce<LatePlace | undefined>(
+    (most, place) => (most !== undefined && lateMs(most) >= lateMs(place) ? most : place),
+    undefined,
+  );
+  const removal = ofHop.find(({ kind, cluster, direction }) => {
+    return direction === "leave" && kind === latest?.kind && cluster === latest.cluster;
+  });
+  return removal ?? latest;
 }
 
 /** How late a change is there now: the median of the last minutes, or the oldest that waits. */
@@ -83,45 +91,54 @@ function lateMs({ recent, oldestPendingMs }: LatePlace): number {
 }
 
 function lateText(late: LatePlace, clusters: State["clusters"]): string {
-  const { hop, kind, direction, cluster, recent, oldestPendingMs } = late;
+  const { direction, cluster, recent, oldestPendingMs } = late;
   const isOneOfSeveral = cluster !== null && clusters.length > 1;
   const pods =
     (direction === "leave" ? "Removed pods" : "Added pods") +
     (isOneOfSeveral ? ` of cluster ${cluster}` : "");
-  const place = placeText(hop, kind, direction);
   const median = recent.quantileMs(0.5);
   const measured =
     median === undefined ? "" : `after ${durationText(median)} (median of the last 2 minutes)`;
-  const oldest =
-    oldestPendingMs === null ? "" : `the oldest one has waited for ${ageText(oldestPendingMs)}`;
+  if (oldestPendingMs === null) {
+    return `${pods} ${placeText(late, "past")} late: ${measured}. None waits now.`;
+  }
+  const oldest = `the oldest one has waited for ${ageText(oldestPendingMs)}`;
   const parts = [measured, oldest].filter((text) => text !== "").join("; ");
-  return `${pods} ${place} late: ${parts}.`;
+  return `${pods} ${placeText(late, "present")} late: ${parts}.`;
 }
 
-function placeText(hop: LatePlace["hop"], kind: string, direction: LatePlace["direction"]): string {
+type Tense = "present" | "past";
+
+function placeText({ hop, kind, direction }: LatePlace, tense: Tense): string {
   const leaves = direction === "leave";
+  const [leave, are, get] = { present: ["leave", "are", "get"], past: ["left", "were", "got"] }[
+    tense
+  ];
   switch (hop) {
     case "pod":
-      return "are reported by the pod watch";
+      return `${are} reported by the pod watch`;
     case "published":
-      return leaves ? "leave the EndpointSlices" : "are listed in the EndpointSlices";
+      return leaves ? `${leave} the EndpointSlices` : `${are} listed in the EndpointSlices`;
     case "synced":
-      return leaves ? "leave the copies" : "are copied to the access cluster";
+      return leaves ? `${leave} the copies` : `${are} copied to the access cluster`;
     case "routed":
-      return `${leaves ? "leave" : "are used by"} the ${kind === "" ? "" : `${kind} `}proxies`;
+      return `${leaves ? leave : `${are} used by`} the ${kind === "" ? "" : `${kind} `}proxies`;
     case "traffic":
-      return leaves ? "get their last request" : "get their first request";
+      return `${get} their ${leaves ? "last" : "first"} request`;
   }
 }
 
 /** The lag of Lockstep's own replicas meanwhile, and the losses of the stock model. */
 function besides({ places, requests, slowMs }: Judged, late: LatePlace): string {
-  const own = places.find(
-    ({ hop, kind, cluster }) => hop === "routed" && kind === "lockstep" && cluster === late.cluster,
-  );
+  const { cluster, direction } = late;
+  const own = places.find((place) => {
+    const isSame = place.cluster === cluster && place.direction === direction;
+    return isSame && place.hop === "routed" && place.kind === "lockstep";
+  });
   const median = own?.recent.quantileMs(0.5);
   const isFast = own !== undefined && median !== undefined && lateMs(own) < slowMs;
-  const fast = isFast ? ` The Lockstep proxies used them after ${durationText(median)}.` : "";
+  const did = direction === "leave" ? "stopped using" : "used";
+  const fast = isFast ? ` The Lockstep proxies ${did} them after ${durationText(median)}.` : "";
   const stock = requests.find(({ side, lost }) => side === "stock" && lost > 0);
   const lost =
     stock === undefined

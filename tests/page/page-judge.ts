@@ -5,6 +5,7 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 import type { State } from "../../src/server/api.ts";
 import { age, count, duration } from "../../ui/src/format.ts";
+import { isStart } from "../../ui/src/journey-path.ts";
 
 /** The views with a text that only the filled view has. */
 export const views: readonly (readonly [string, string])[] = [
@@ -63,12 +64,15 @@ export async function figuresOfBoth(page: Page, url: string): Promise<Figures> {
 }
 
 function figuresOf({ lags, requests, inFlight, verdict }: State): string {
-  const rows = lags.map((row) => {
-    const { hop, kind, direction, oldestPendingMs, pending } = row;
-    const waiting = oldestPendingMs === null ? "–" : `${age(oldestPendingMs)} (${count(pending)})`;
-    const lagTexts = [row.p50Ms, row.p99Ms, row.maxMs].map(duration);
-    return [hop, kind, direction, ...lagTexts, waiting, count(row.count)].join(" ");
-  });
+  const rows = lags
+    .filter((row) => !isStart(row))
+    .map((row) => {
+      const { hop, kind, direction, oldestPendingMs, pending } = row;
+      const waiting =
+        oldestPendingMs === null ? "–" : `${age(oldestPendingMs)} (${count(pending)})`;
+      const lagTexts = [row.p50Ms, row.p99Ms, row.maxMs].map(duration);
+      return [hop, kind, direction, ...lagTexts, waiting, count(row.count)].join(" ");
+    });
   const lost = requests.sides.map(({ side, lost: ofSide }) => `${side} ${count(ofSide)}`);
   const flying = inFlight === 0 ? "none in flight" : `${count(inFlight)} in flight`;
   return [...rows.sort(), ...lost, flying, verdict.headline].join("\n");

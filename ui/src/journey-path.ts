@@ -1,7 +1,7 @@
 // A journey as it is drawn: points and segments on the time axis, and one label. Pure. Lateness is
 // length; a hop that has yet to show the change is a dashed segment up to now. Also the journey as it was
 // at an earlier time, with which a recording is scrubbed.
-import type { Journey, Replica, State } from "../../src/server/api.ts";
+import type { Journey, LagRow, Replica, State } from "../../src/server/api.ts";
 import { age, duration } from "./format.ts";
 
 type Hop = Journey["hops"][number];
@@ -53,6 +53,11 @@ export function readingOf({ replicas = [], slowMs }: ReadingFacts): Reading {
     return kinds.get(witness) ?? named ?? "other";
   };
   return { kindOf, slowMs };
+}
+
+/** Where each change began with its pod event, the pod watch has no lag to show. */
+export function isStart({ hop, maxMs, pending }: LagRow): boolean {
+  return hop === "pod" && (maxMs ?? 0) === 0 && pending === 0;
 }
 
 export function partOf(

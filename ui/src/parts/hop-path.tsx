@@ -96,10 +96,12 @@ function clocksOf(rows: readonly LagRow[], reading: Reading): readonly HopClock[
     const name = nameOf(part, kind);
     return { id, part, name, ...clockOf(own, reading) };
   });
-  const first = clocks.findIndex(({ isLate }) => isLate);
+  // As in the verdict: a hop that waits at present comes before one that was late.
+  const waiting = clocks.findIndex(({ isLate, clock }) => isLate && clock === "waiting");
+  const first = waiting === -1 ? clocks.findIndex(({ isLate }) => isLate) : waiting;
   return clocks.map(({ isLate, ...one }, place) => ({
     ...one,
-    level: place === first ? "late" : isLate ? "behind" : "fine",
+    level: place === first ? "late" : isLate && place > first ? "behind" : "fine",
   }));
 }
 

@@ -1,6 +1,7 @@
 // Lag by hop of the last hour, for removals or additions: figures, and a small chart of each.
 import type { LagRow, Series, State } from "../../../src/server/api.ts";
 import { age, count, duration } from "../format.ts";
+import { isStart } from "../journey-path.ts";
 import { Spark } from "./spark.tsx";
 import { WideTable } from "./wide-table.tsx";
 
@@ -46,7 +47,7 @@ export function LagTable({
   readonly direction: LagRow["direction"];
   readonly series: readonly Series[];
 }) {
-  const rows = lags.filter((row) => row.direction === direction);
+  const rows = lags.filter((row) => row.direction === direction && !isStart(row));
   const name = direction === "leave" ? "Lag of removals" : "Lag of additions";
   return (
     <section className="panel" aria-label={name}>

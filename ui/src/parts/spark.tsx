@@ -1,20 +1,22 @@
-// A small chart without axes: its row has the figures.
+// A small chart without axes: its row has the figures. One lag is one change, so it has points and no line.
 import type { Series } from "../../../src/server/api.ts";
 
 const width = 120;
 const height = 24;
+/** Room for half a dot. */
+const edge = 2;
 
 export function Spark({ series, tone }: { readonly series: Series; readonly tone: string }) {
   const known = series.points.filter((point): point is [number, number] => point[1] !== null);
   const [first] = known;
   const last = known.at(-1);
-  if (first === undefined || last === undefined || known.length < 2) {
+  if (first === undefined || last === undefined) {
     return <span className="dim">–</span>;
   }
   const top = Math.max(...known.map(([, value]) => value), Number.EPSILON);
   const spanMs = Math.max(last[0] - first[0], 1);
-  const at = ([time, value]: readonly [number, number]) =>
-    `${((time - first[0]) / spanMs) * width},${height - 2 - (value / top) * (height - 4)}`;
+  const place = ([time, value]: readonly [number, number]) =>
+    `${((time - first[0]) / spanMs) * (width - 2 * edge) + edge},${height - 3 - (value / top) * (height - 6)}`;
   return (
     <svg
       className={`spark ${tone}`}
@@ -23,7 +25,7 @@ export function Spark({ series, tone }: { readonly series: Series; readonly tone
       role="img"
       aria-label={`${series.title} over the last hour`}
     >
-      <polyline points={known.map(at).join(" ")} />
+      <path d={known.map((point) => `M${place(point)}h0`).join("")} />
     </svg>
   );
 }

@@ -77,8 +77,9 @@ function ChangesPanel({ known, state }: { readonly known: Known; readonly state:
         <em>
           {state.inFlight === 0 ? "none in flight" : `${count(state.inFlight)} in flight`}
           {state.stuck > 0 && <span className="label stuck">, ■ {count(state.stuck)} stuck</span>}
-          {oldestMs > 0 && `, oldest ${age(oldestMs)}`}; {counted(state.changes, "change")} in the
-          last hour. Distance to the right is time since the pod changed.
+          {state.inFlight > 0 && oldestMs > 0 && `, oldest ${age(oldestMs)}`};{" "}
+          {counted(state.changes, "change")} in the last hour. Distance to the right is time since
+          the pod changed.
         </em>
         <span className="spring" />
         <a href={routeHref(["journeys"])}>all →</a>

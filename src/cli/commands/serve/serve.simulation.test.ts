@@ -197,6 +197,30 @@ test("a recording is read by the same replay, from the page and with --replay", 
     });
   }));
 
+test("a cluster without EndpointSlices lacks them only where copies are expected", () =>
+  inObserverWorld(async (world) => {
+    const { timers } = world.simulation.host("admin");
+    await world.startCluster("lab-1", { without: ["discovery.k8s.io"] });
+    const clusterOf = async (args: readonly string[]) => {
+      let shown: unknown;
+      await lockstepServe(world, args, async ({ client }) => {
+        await timers.sleep(5_000);
+        const { clusters } = await client.get<State>("/api/v1/state");
+        shown = clusters.map(({ state, watches, doubts }) => {
+          return { state, refused: watches.filter((watch) => watch.state === "refused"), doubts };
+        });
+      });
+      return shown;
+    };
+    const well = { state: "watching", refused: [], doubts: [] };
+    expect(await clusterOf(flags)).toEqual([well]);
+    const missing =
+      "lab-1 has no EndpointSlices (Kubernetes 1.21 or later has them), so synced times are unknown";
+    expect(await clusterOf([...flags, "--access-context", "lab-1"])).toEqual([
+      { ...well, doubts: [missing] },
+    ]);
+  }));
+
 test("without a lab its paths say so, and other problems are sentences too", () =>
   inObserverWorld(async (world) => {
     await startShop(world, "lab-1");
