@@ -21,9 +21,16 @@ import { strangerCases } from "./stranger-cases.ts";
  * the 36 that show too little or look alike was a false alarm; then from 50 others: of 14 with a cause 9 were named
  * first and 3 listed, and none of the 36 others was an alarm. The eras are no batch: they complete the formats of each cause.
  */
-const publicCases = ["first", "second", "third", "fourth", "fifth", "sixth", "eras"].flatMap(
-  (batch) => casesIn(new URL(`public/${batch}/`, import.meta.url)),
-);
+const publicCases = [
+  "first",
+  "second",
+  "third",
+  "fourth",
+  "fifth",
+  "sixth",
+  "seventh",
+  "eras",
+].flatMap((batch) => casesIn(new URL(`public/${batch}/`, import.meta.url)));
 
 const doctorCases = [
   ...plainCases,

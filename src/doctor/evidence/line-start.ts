@@ -2,7 +2,7 @@
 // a part of an object.
 
 const anyStart =
-  /[IWEF]\d{4} +\d\d:\d\d:\d\d|\w\.go:\d{1,5}\]|^\[(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL)\] |^\[(?:warn|error|crit)\] \d+#\d+: /;
+  /[IWEF]\d{4} +\d\d:\d\d:\d\d|\w\.go:\d{1,5}\]|^\[(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|FATAL)\] |^\[(?:warn|error|crit)\] \d+#\d+: |^\[\d{4}-\d\d-\d\dT\d\d:/;
 
 export function isLineStart(text: string): boolean {
   const bytes = Buffer.from(text.slice(0, plainStartMax), "latin1");

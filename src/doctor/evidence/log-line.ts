@@ -172,7 +172,7 @@ const prefixes: readonly Prefix[] = [
   { pattern: /^([A-Za-z][\w.-]*) +\| /, groups: { program: 1 } },
   // `kubectl logs --timestamps`, and collectors.
   {
-    pattern: new RegExp(String.raw`^(${rfc3339})\s+(?=[IWEF]\d{4} |\{|time=|\d{4}[-/])`),
+    pattern: new RegExp(String.raw`^(${rfc3339})\s+(?=[IWEF]\d{4} |\{|time=|level=|\d{4}[-/])`),
     groups: { at: 1 },
   },
   // A date alone, as people cut journald's lines.
@@ -309,8 +309,8 @@ interface HeaderForm {
 
 const headerForms: readonly HeaderForm[] = [
   {
-    // logrus: `time="…" level=info msg="…" key=value`.
-    pattern: /^time="?([^"\s]+(?: [^"\s]+)*?)"? level=(\w+) (.*)$/s,
+    // logrus: `time="…" level=info msg="…" key=value`, whose time some programs leave out.
+    pattern: /^(?:time="?([^"\s]+(?: [^"\s]+)*?)"? )?level=(\w+) (.*)$/s,
     read([at, level, rest]) {
       const values = keyValues(` ${rest ?? ""}`);
       const message = values.get("msg") ?? "";

@@ -23,6 +23,7 @@ export type SignName =
   | "etcd-leader"
   | "etcd-peer-lost"
   | "etcd-slow"
+  | "etcd-unanswered"
   | "forbidden"
   | "kubernetes-endpoints-reset"
   | "kubernetes-endpoints-seen"
@@ -804,6 +805,9 @@ const forms: readonly SignForm[] = [
   plain("push-failed", "failed to execute adc", /(failed to execute adc command)/, "detail"),
   plain("push-failed", "failed to sync resources", /(failed to sync resources)/, "detail"),
   plain("push-failed", "failed to sync", /(failed to sync \d+ configs)/, "detail"),
+  // Istio up to 1.2: a proxy takes nothing for 10 s; since then: it rejects the endpoints.
+  plain("push-failed", "Repeated failure to push", /(Repeated failure to push)/, "detail"),
+  plain("push-failed", "EDS: ACK ERROR", /ADS:(EDS: ACK ERROR)/, "detail"),
   plain("push-failed", "error reloading router", /(error reloading router)/, "detail"),
   plain("proxy-reload", "successfully reloaded", /(ackend successfully reloaded)/, "detail"),
   plain(
@@ -850,11 +854,11 @@ const forms: readonly SignForm[] = [
   // Controllers whose cache is behind their own writes, and their start.
   cacheBehind(),
   droppedService(),
-  // Clients of other languages show the answer itself.
+  // Clients without a reflector show the answer itself.
   plain(
     "cache-behind",
     "oo large resource version",
-    /^Timeout: (Too large resource version): \d+, current: \d+/,
+    /\bTimeout: (Too large resource version): \d+, current: \d+/,
     "detail",
   ),
   plain(
@@ -887,6 +891,13 @@ const forms: readonly SignForm[] = [
   }),
   plain("etcd-slow", "etcd cluster is unavailable", /(etcd cluster is unavailable)/, "detail"),
   plain("etcd-slow", "etcdserver: request timed out", /(etcdserver: request timed out)/, "detail"),
+  // A client of etcd. An etcd that is not there gives the same error, so it proves nothing.
+  plain(
+    "etcd-unanswered",
+    "retrying of unary invoker failed",
+    /^rpc error: code = DeadlineExceeded desc = (context deadline exceeded)$/,
+    "detail",
+  ),
   plain(
     "etcd-slow",
     "apply entries took too long",
@@ -994,8 +1005,12 @@ export function signsIn(raw: string, words: readonly string[]): ReadSigns | unde
       if (sign !== undefined && !signs.some(({ name }) => name === sign.name)) signs.push(sign);
     }
   }
-  return line === undefined || signs.length === 0 ? undefined : { line, signs };
+  if (line === undefined || signs.length === 0 || sourceCode.test(raw)) return undefined;
+  return { line, signs };
 }
+
+/** A call in a program of Go that writes such a message: `klog.Errorf("…`. It is code, and was not written. */
+const sourceCode = /\.(?:Info|Warn|Warning|Error|Fatal|Panic)(?:f|ln|S|Depth)?\((?:err, |ctx, )?"/;
 
 /** Events that were counted: `40s (x7381 over 20h)`. */
 const countedEvent = /(\S{1,16}) \(x(\d{1,9}) over (\S{1,16})\)/;

@@ -2,7 +2,7 @@
 // typographic quotes. Several lines that a page has joined into one are taken apart.
 
 const anyMarkup =
-  /&(?:quot|amp|lt|gt|apos|nbsp|#\d{1,5}|#x[\da-f]{1,4});|[\u00a0\u200b\ufeff\u201c\u201d]|\]\(http|^\s*<|<\//i;
+  /&(?:quot|amp|lt|gt|apos|nbsp|#\d{1,5}|#x[\da-f]{1,4});|[\u00a0\u200b\ufeff\u201c\u201d]|\]\(http|\*\*|^\s*<|<\//i;
 
 const named: Readonly<Record<string, string>> = {
   quot: '"',
@@ -19,8 +19,11 @@ const tag =
 
 const link = /\[([^[\]\s]{1,2048})\]\(https?:[^()\s]{1,2048}\)/g;
 
+/** People mark the word that matters. */
+const bold = /\*\*([\w.:/-]{1,253})\*\*/g;
+
 /** Without all of these a text has none; this is asked of many lines, and the pattern is slow. */
-const marks = ["&", "](http", "</", "\u00a0", "\u200b", "\ufeff", "\u201c", "\u201d"];
+const marks = ["&", "](http", "</", "\u00a0", "\u200b", "\ufeff", "\u201c", "\u201d", "**"];
 
 export function withoutMarkup(text: string): string {
   const mayHaveMarkup =
@@ -29,6 +32,7 @@ export function withoutMarkup(text: string): string {
   return text
     .replaceAll(tag, "")
     .replaceAll(link, "$1")
+    .replaceAll(bold, "$1")
     .replaceAll(/&(?:(\w{2,4})|#(\d{1,5})|#x([\da-f]{1,4}));/gi, reference)
     .replaceAll("\u00a0", " ")
     .replaceAll(/[\u200b\ufeff]/g, "")

@@ -96,6 +96,14 @@ function audited({ objects }: Evidence): readonly Sign[] {
   return [{ weight, source: "logs", lines: [{ text, source: placeText(place) }] }];
 }
 
+/** An API server, or another client, that got no answer in time: etcd may be slow, or not run at all. */
+function unanswered({ signs }: Evidence): readonly Sign[] {
+  const group = signs.get("etcd-unanswered");
+  if (group === undefined) return [];
+  const text = `${counted(group.count, "request")} got no answer from etcd in time`;
+  return [{ weight: "support", source: "logs", lines: [group.evidence(text)] }];
+}
+
 /** Members that do not reach each other. One that is restarted is no harm; requests that time out are. */
 function lostPeers({ signs }: Evidence): readonly Sign[] {
   const group = signs.get("etcd-peer-lost");
@@ -124,7 +132,12 @@ export const etcdSlow: Cause = {
 
   signs(evidence) {
     const lost = evidence.signs.get("etcd-leader");
-    const own = [...slowRequests.signs(evidence), ...audited(evidence), ...lostPeers(evidence)];
+    const own = [
+      ...slowRequests.signs(evidence),
+      ...unanswered(evidence),
+      ...audited(evidence),
+      ...lostPeers(evidence),
+    ];
     if (lost === undefined) return own;
     const isRepeated = lost.count >= leadersMin && lost.spanMs >= leadersSpanMs;
     const weight = isRepeated ? "proof" : "support";

@@ -50,12 +50,22 @@ export const leaderChanges = logCause({
   },
 });
 
+/** Until 1.30 a renewal ends with it if the time is over, and if the process is asked to end. */
+const renewalEnded = "timed out waiting for the condition";
+
+/** Of a request for the lock; one that a process cancels because it ends has another error. */
+const unanswered =
+  /context deadline exceeded|Client\.Timeout|i\/o timeout|etcdserver: request timed out/;
+
 /**
  * The process ended because it lost the lock, or the time to renew it was over. A failed renewal beside a lock
- * that was given up is the same; a process that is asked to end only gives it up.
+ * that was given up is the same, and so is one beside a request for the lock that got no answer; a process that is
+ * asked to end only gives it up.
  */
-function isLost({ subjects, details }: SignGroup): boolean {
+function isLost({ subjects, details, samples }: SignGroup): boolean {
   if (details.has(endedByLoss) || details.has(renewalTimedOut)) return true;
+  if (details.has(renewalEnded) && samples.some(({ detail }) => unanswered.test(detail)))
+    return true;
   const isGivenUp = [...details.keys()].some((detail) =>
     /election ?lost|stopped leading|lost master/i.test(detail),
   );

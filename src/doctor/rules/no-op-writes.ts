@@ -79,8 +79,13 @@ function emptyWrites({ signs, objects }: Evidence): readonly Sign[] {
   // A table does not name its namespace.
   const alike = [...objects.endpoints.values()].filter(({ key }) => key.endsWith(`/${name}`));
   const [empty] = alike;
-  if (empty === undefined || alike.some(({ ready, notReady }) => ready + notReady > 0)) return [];
+  if (alike.some(({ ready, notReady }) => ready + notReady > 0)) return [];
   const text = `${path} was written ${group.mostOfOne} times within ${durationText(group.spanMs)}`;
+  if (empty === undefined) {
+    // A log in which one object alone is written; in others a busy service is one of many.
+    const isAlone = group.subjects.size === 1;
+    return isAlone ? [{ weight: "support", source: "logs", lines: [group.evidence(text)] }] : [];
+  }
   const none = `the Endpoints ${name} have no address`;
   return [
     { weight: "proof", source: "logs", lines: [group.evidence(text)] },
@@ -104,6 +109,9 @@ const ofEmptyEndpoints: Conclusion = {
       "Old versions compare a list without entries with no list, which is never equal. Each write is sent " +
       "to every proxy.",
   },
+  missing: [
+    "kubectl get endpoints of that service: it is written for nothing if it has no address",
+  ],
 };
 
 function mostOf(counts: ReadonlyMap<string, number> | undefined): string {

@@ -2,7 +2,7 @@
 // EndpointSlices send nothing to the pods that were left out.
 
 import { counted } from "../../environment/counted.ts";
-import type { Cause } from "../cause.ts";
+import type { Cause, Conclusion, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import type { EndpointsFacts } from "../evidence/objects.ts";
 import { placeText } from "../evidence/sign-log.ts";
@@ -14,21 +14,22 @@ export const overCapacity: Cause = {
     "Endpoints do not know the other pods; EndpointSlices have all of them.",
   affected:
     "Since 1.22, current versions included, for clients that read Endpoints instead of EndpointSlices.",
-  shownBy: ["endpoints"],
+  shownBy: ["endpoints", "manager log"],
   hop: "published",
   explains: [],
 
   signs(evidence) {
     const cut = truncated(evidence);
     const [first] = cut;
-    if (first === undefined) return [];
+    if (first === undefined) return tooLarge(evidence);
     const text = `${counted(cut.length, "Endpoints object")} cut at 1,000 addresses (${first.key})`;
     const lines = [{ text, source: placeText(first.place) }];
     return [{ weight: "proof", source: "objects", lines }];
   },
 
   conclude(evidence) {
-    const key = truncated(evidence)[0]?.key ?? "";
+    const key = truncated(evidence)[0]?.key;
+    if (key === undefined) return ofTooLarge;
     return {
       severity: "warning",
       cause: `The Endpoints of ${key} have more than 1,000 addresses and were cut, so some pods get no traffic.`,
@@ -40,6 +41,30 @@ export const overCapacity: Cause = {
           "other way is to split the service.",
       },
     };
+  },
+};
+
+const refusal = "etcdserver: request is too large";
+
+/** Before 1.22 nothing was cut, and an object of some thousand addresses is larger than etcd accepts. */
+function tooLarge({ signs }: Evidence): readonly Sign[] {
+  const group = signs.get("endpoint-write-failed");
+  if (group?.samples.some(({ subject }) => subject.includes(refusal)) !== true) return [];
+  const text = `${counted(group.count, "write")} of endpoints failed: ${refusal}`;
+  return [{ weight: "proof", source: "logs", lines: [group.evidence(text)] }];
+}
+
+const ofTooLarge: Conclusion = {
+  severity: "critical",
+  cause:
+    "An Endpoints object is larger than etcd accepts, so no change of that service is published any more.",
+  fix: {
+    component: "the service, and kube-controller-manager",
+    change:
+      "split the service; then upgrade to 1.22 or newer, which cuts Endpoints at 1,000 addresses",
+    reason:
+      "etcd accepts 1.5 MB a request (--max-request-bytes). The proxies keep the last state that could be written. " +
+      "EndpointSlices have at most 100 addresses each.",
   },
 };
 

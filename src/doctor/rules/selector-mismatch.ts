@@ -12,8 +12,8 @@ const mistypedMin = 4;
 interface Mismatch {
   readonly service: ServiceFacts;
   readonly text: string;
-  /** Whether the service is known to have no endpoint. */
-  readonly isEmpty: boolean;
+  /** The service is known to have no endpoint, or nothing else can be meant by its selector. */
+  readonly isSure: boolean;
 }
 
 export const selectorMismatch: Cause = {
@@ -29,9 +29,9 @@ export const selectorMismatch: Cause = {
   signs(evidence) {
     const [first] = mismatches(evidence);
     if (first === undefined) return [];
-    const { service, text, isEmpty } = first;
+    const { service, text, isSure } = first;
     const lines = [{ text, source: placeText(service.place) }];
-    return [{ weight: isEmpty ? "proof" : "support", source: "objects", lines } satisfies Sign];
+    return [{ weight: isSure ? "proof" : "support", source: "objects", lines } satisfies Sign];
   },
 
   conclude(evidence) {
@@ -66,7 +66,7 @@ function mismatches(evidence: Evidence): readonly Mismatch[] {
       ? selectorMismatches(evidence, service, near)
       : [...portMismatches(service, matching), ...refusedPorts(evidence, service, matching)];
   });
-  return found.sort((a, b) => Number(b.isEmpty) - Number(a.isEmpty));
+  return found.sort((a, b) => Number(b.isSure) - Number(a.isSure));
 }
 
 function selectorMismatches(
@@ -74,6 +74,7 @@ function selectorMismatches(
   service: ServiceFacts,
   near: readonly LabelledFacts[],
 ): readonly Mismatch[] {
+  if (hasEndpoints(evidence, service)) return [];
   // Pods of other services say nothing: one has to be meant by this selector.
   const free = unselected(evidence, near);
   const meant =
@@ -83,7 +84,9 @@ function selectorMismatches(
   const text =
     `The selector ${textOf(service.selector)} of service ${nameOf(service)} does not match ` +
     `${meant.name.replace(/^(\S+) \//, "$1 ")} with ${textOf(meant.labels)}`;
-  return [{ service, text, isEmpty: isWithoutEndpoints(evidence, service) }];
+  const isSure =
+    isWithoutEndpoints(evidence, service) || isOtherKey(service.selector, meant.labels);
+  return [{ service, text, isSure }];
 }
 
 function portMismatches(
@@ -94,7 +97,7 @@ function portMismatches(
   const missing = service.portNames.find((name) => !known.some((names) => names.includes(name)));
   if (missing === undefined || known.length < matching.length) return [];
   const text = `Service ${nameOf(service)} has the target port ${missing}, which no container of its pods has`;
-  return [{ service, text, isEmpty: true }];
+  return [{ service, text, isSure: true }];
 }
 
 /** Container ports are only a note, so a number that is not among them counts if it is refused. */
@@ -109,7 +112,13 @@ function refusedPorts(
   const refused = [...(signs.get("upstream-refused")?.subjects.keys() ?? [])];
   if (!refused.some((address) => address.endsWith(`:${port}`))) return [];
   const text = `Service ${nameOf(service)} has the target port ${port}, which refuses connections; its pods list ${listed.join(", ")}`;
-  return [{ service, text, isEmpty: true }];
+  return [{ service, text, isSure: true }];
+}
+
+/** Of pods that the text does not show. */
+function hasEndpoints({ objects }: Evidence, { key }: ServiceFacts): boolean {
+  const endpoints = objects.endpointsOf(key);
+  return endpoints !== undefined && endpoints.ready + endpoints.notReady > 0;
 }
 
 function isWithoutEndpoints({ objects, signs }: Evidence, { key }: ServiceFacts): boolean {
@@ -126,6 +135,14 @@ function matches(selector: Labels, labels: Labels): boolean {
 function isSimilar(selector: Labels, labels: Labels): boolean {
   const values = new Set(Object.values(labels));
   return Object.values(selector).some((value) => values.has(value));
+}
+
+/** The one value of the selector is there, under a key that the selector does not have: `app` for `name`. */
+function isOtherKey(selector: Labels, labels: Labels): boolean {
+  const [only, ...others] = Object.entries(selector);
+  if (only === undefined || others.length > 0) return false;
+  const [key, value] = only;
+  return !(key in labels) && Object.values(labels).includes(value);
 }
 
 /** Pods that no service selects: a mistyped selector is meant for one of these. */
