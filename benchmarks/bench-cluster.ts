@@ -4,6 +4,7 @@ import { webcrypto } from "node:crypto";
 import { makeAuthority } from "../src/apiserver/certificate-authority.ts";
 import { nodeEnvironment } from "../src/environment/node/node-environment.ts";
 import { startCluster } from "../src/lab/cluster.ts";
+import { withoutKubelets } from "../src/lab/controllers/flags.ts";
 import { Ledger } from "../src/lab/kubelet/ledger.ts";
 import { type ClusterSize, clusterObjects } from "./ingress-objects.ts";
 
@@ -35,7 +36,11 @@ const cluster = await startCluster({
   ...(tls !== undefined && { tls }),
   ports: [0],
   nodes: 0,
-  flags: { "kube-api-qps": controllerQps, "kube-api-burst": controllerQps },
+  flags: {
+    ...withoutKubelets,
+    "kube-api-qps": controllerQps,
+    "kube-api-burst": controllerQps,
+  },
   podNetwork: "10.64",
   ledger: new Ledger(environment),
   objects: clusterObjects(size, environment.clock.wallMs()),

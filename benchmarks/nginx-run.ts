@@ -1,5 +1,6 @@
 // One run of a benchmark with processes of its own: a temporary folder, and a handler for stop signals.
 // Lockstep's nginx outlives its controller by design, so a signal must not end the benchmark at once.
+import { setMaxListeners } from "node:events";
 import { makeRunFolder } from "../src/cli/run-folder.ts";
 import type { Environment } from "../src/environment/environment.ts";
 import { CannotMeasureError } from "./benchmark.ts";
@@ -26,6 +27,8 @@ export async function withBenchRun<Result>(
   work: (run: BenchRun) => Promise<Result>,
 ): Promise<Result> {
   const stop = new AbortController();
+  // Each wait and each request of the run listens to it until it is over.
+  setMaxListeners(0, stop.signal);
   const interrupt = (name: string): void => {
     stop.abort(new CannotMeasureError(`stopped by ${name}; nothing is left behind`));
   };

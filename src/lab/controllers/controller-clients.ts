@@ -3,7 +3,7 @@
 // no deadline there, so the deadline of a request starts behind the limiter.
 import type { Registry } from "prom-client";
 import type { Environment } from "../../environment/environment.ts";
-import type { KubeClient, KubeRequest } from "../../kube/client/client.ts";
+import type { KubeClient, KubeRequest, KubeResponse } from "../../kube/client/client.ts";
 import { RateLimitedClient, type ThrottledRequest } from "../../kube/client/rate-limited-client.ts";
 import { TokenBucket } from "../../kube/client/token-bucket.ts";
 import { type ClientMetricsForm, measured, measuresLimiter } from "./client-metrics.ts";
@@ -29,6 +29,12 @@ export interface ClientLimit {
 /** The server gives up on a request after a minute by itself. */
 const requestDeadlineMs = 60_000;
 
+/**
+ * Of one client. The requests of a real client share few connections. Here each takes one of its own,
+ * and a controller that evicts all pods of a node, with a high limit, would use up all sockets.
+ */
+const openMax = 250;
+
 export class ControllerClients {
   readonly #options: ControllerClientsOptions;
 
@@ -46,16 +52,36 @@ export class ControllerClients {
       new RateLimitedClient({ client, bucket, clock, server, onThrottled, ...metrics });
     const timed = (client: KubeClient): KubeClient =>
       measured({ client, clock, registry, server, form });
-    const bare = withDeadline(clientFor(`${program}/${controller}`));
+    const bare = bounded(clientFor(`${program}/${controller}`));
     // Since 1.18 the time of a request begins before it waits for its token.
     return measuresLimiter(form) ? timed(limited(bare)) : limited(timed(bare));
   }
 }
 
-function withDeadline(client: KubeClient): KubeClient {
-  const bounded = (request: KubeRequest) => ({ deadlineMs: requestDeadlineMs, ...request });
+/** Each request has a deadline, and at most `openMax` are open: the others wait, in their order. */
+function bounded(client: KubeClient): KubeClient {
+  const waiting: (() => void)[] = [];
+  let open = 0;
+  const withDeadline = (request: KubeRequest) => ({ deadlineMs: requestDeadlineMs, ...request });
+  /** The next one takes the place of the one that has ended. */
+  const ended = (): void => {
+    const next = waiting.shift();
+    if (next === undefined) open -= 1;
+    else next();
+  };
+  const send = (request: KubeRequest): Promise<KubeResponse> => {
+    const answer = client.request(withDeadline(request));
+    answer.then(ended, ended);
+    return answer;
+  };
   return {
-    request: (request) => client.request(bounded(request)),
-    stream: (request) => client.stream(request),
+    request: (request) => {
+      if (open >= openMax) {
+        return new Promise<void>((resolve) => waiting.push(resolve)).then(() => send(request));
+      }
+      open += 1;
+      return send(request);
+    },
+    stream: (request) => client.stream(withDeadline(request)),
   };
 }

@@ -104,6 +104,18 @@ const defaults: ControllerFlags = {
   v: 0,
 };
 
+/** Longer than any run. */
+const nodesBelievedMs = 1_000 * 3_600_000;
+
+/**
+ * For a cluster whose nodes no kubelet reports. Otherwise its nodes are lost after a minute, and all pods
+ * are evicted five minutes later.
+ */
+export const withoutKubelets: Partial<ControllerFlags> = {
+  "node-monitor-grace-period": nodesBelievedMs,
+  "node-startup-grace-period": nodesBelievedMs,
+};
+
 /** Flags that may be 0; for all others 0 would mean that nothing ever happens. */
 const mayBeZero = new Set<string>([
   "endpoint-updates-batch-period",

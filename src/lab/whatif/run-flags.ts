@@ -1,6 +1,6 @@
 // The settings of a question as flags of kube-controller-manager with their real names: a run is started
 // with them, and the output prints them to copy.
-import { type ControllerFlags, controllerFlags } from "../controllers/flags.ts";
+import { type ControllerFlags, controllerFlags, withoutKubelets } from "../controllers/flags.ts";
 import { type ProfileName, profileNamed } from "../versions/profiles.ts";
 import type { FlagSettings, Settings } from "./question.ts";
 
@@ -35,15 +35,6 @@ export function settingFlags(settings: Settings): Partial<ControllerFlags> {
   ]);
   return known(settings.version, Object.fromEntries(values));
 }
-
-/** Longer than any run. */
-const nodesBelievedMs = 1_000 * 3_600_000;
-
-/** There are no kubelets, so silent nodes are never marked as lost. */
-const withoutKubelets: Partial<ControllerFlags> = {
-  "node-monitor-grace-period": nodesBelievedMs,
-  "node-startup-grace-period": nodesBelievedMs,
-};
 
 /** For a run that times the publishing of changes. */
 export function runFlags(settings: Settings, resyncMs: number): Partial<ControllerFlags> {
