@@ -82,6 +82,11 @@ export class LateSlices {
     return { count: this.#open.size, oldestMs };
   }
 
+  /** Ends all open differences without a result: there is no twin any more, or Kubernetes serves it. */
+  end(): void {
+    this.#open.clear();
+  }
+
   /** Takes note of what is decided and what is published now; returns the lags that ended. */
   compare(comparison: Comparison): readonly { readonly kind: "leave" | "join"; lagMs: number }[] {
     const { decided, published, at, wall } = comparison;

@@ -122,13 +122,19 @@ test("zones, nodes and hints of the Service's own slices are carried over", () =
 
 test("the twin of a deleted Service goes with it, and one that only a cache misses stays", () =>
   inAssistWorld(async (world) => {
-    await web(world, [1]);
-    world.startReplica();
+    await web(world, [1, 2]);
+    const { replica } = world.startReplica();
     await world.simulation.sleep(settledMs);
+    await world.deletePod("web", 1);
+    await world.simulation.sleep(1_000);
+    const { clock } = world.simulation.host("assist-1");
+    const behindMs = () => replica.keeper.oldestBehindMs(clock.monotonicMs());
+    expect(Math.round(behindMs() / 100)).toBe(10);
     await world.call("DELETE", `${servicesPath}/web`);
     await world.simulation.sleep(1_000);
     expect(await world.service("web-lockstep")).toBeUndefined();
     expect(await world.slicesOf("web-lockstep")).toEqual([]);
+    expect([behindMs(), [...replica.keeper.lateness]]).toEqual([0, []]);
   }));
 
 test("a Service that is not selected any more is handed back to Kubernetes, and taken over again", () =>

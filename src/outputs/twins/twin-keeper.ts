@@ -158,6 +158,7 @@ export class TwinKeeper {
     const times = this.#note(key, plan, seenAt);
     this.#noteBlocked(key, plan.blocked);
     this.#compare(key, plan, seenAt);
+    if (plan.isGone) this.#forget(key);
     if (plan.writes.length === 0) return;
     this.#warnOfOthers(key, times, seenAt);
     if (isLeading()) {
@@ -250,13 +251,23 @@ export class TwinKeeper {
   }
 
   #compare(key: string, { isKept, decided, published }: TwinPlan, at: MonotonicMs): void {
-    if (!isKept) return;
+    if (!isKept) {
+      this.#lateness.get(key)?.end();
+      return;
+    }
     const lateness = this.#lateness.get(key) ?? new LateSlices();
     this.#lateness.set(key, lateness);
     const wall = this.#options.clock.wallMs();
     for (const { kind, lagMs } of lateness.compare({ decided, published, at, wall })) {
       this.#metrics.originalLate.observe({ direction: kind }, lagMs / 1000);
     }
+  }
+
+  /** Twins come and go with their Services, so nothing of one that is gone may stay. */
+  #forget(key: string): void {
+    this.#times.delete(key);
+    this.#lateness.delete(key);
+    this.#undone.news(key);
   }
 
   #noteBlocked(key: string, reason: string | undefined): void {

@@ -57,6 +57,8 @@ export interface TwinPlan extends SyncPlan {
   readonly isOriginalShown: boolean;
   /** Whether a replica keeps this twin now: it is wanted and was not handed back. */
   readonly isKept: boolean;
+  /** Neither the Service nor anything of the twin is left. */
+  readonly isGone: boolean;
   /** Addresses that the Service's own slices list as ready. */
   readonly published: ReadonlySet<string>;
   /** Addresses that the twin is to list as ready. */
@@ -149,9 +151,9 @@ export class TwinView {
       lease: objectKey(this.#options.lease),
       slicesFor: (twin) => (offer === undefined ? [] : slicesFor(twin, offer, target)),
     });
-    if (original === undefined && target.service === undefined && target.slices.length === 0) {
-      this.#forget(key);
-    }
+    const isGone =
+      original === undefined && target.service === undefined && target.slices.length === 0;
+    if (isGone) this.#forget(key);
     const ready = (offer?.endpoints ?? []).filter((endpoint) => endpoint.ready);
     return {
       ...plan,
@@ -159,6 +161,7 @@ export class TwinView {
       original: originalName === undefined ? undefined : `${namespace}/${originalName}`,
       isOriginalShown: original !== undefined,
       isKept: isWanted && target.service?.selector === undefined && plan.blocked === undefined,
+      isGone,
       published: readyIn(published),
       decided: new Set(ready.map(({ address }) => address)),
       publishedVersion: versionOf(published),
@@ -229,7 +232,9 @@ export class TwinView {
     const service = this.source.service(namespace, name);
     const wanted = service === undefined ? undefined : this.#wantedName(service);
     if (wanted !== undefined) this.#note(`${namespace}/${wanted}`, original);
-    for (const key of this.#twinsOf.get(original) ?? []) this.#options.onTwin(key, lane);
+    const twins = this.#twinsOf.get(original);
+    if (service === undefined && twins === undefined) this.source.forget(original);
+    for (const key of twins ?? []) this.#options.onTwin(key, lane);
   }
 
   /** The Service's endpoints by truth, with the hints of its own slices. */
@@ -306,7 +311,10 @@ export class TwinView {
     for (const original of this.#originalsOf.get(twin) ?? []) {
       const twins = this.#twinsOf.get(original);
       twins?.delete(twin);
-      if (twins?.size === 0) this.#twinsOf.delete(original);
+      if (twins?.size !== 0) continue;
+      this.#twinsOf.delete(original);
+      const { namespace, name } = splitObjectKey(original);
+      if (this.source.service(namespace, name) === undefined) this.source.forget(original);
     }
     this.#originalsOf.delete(twin);
   }
