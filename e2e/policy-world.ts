@@ -100,6 +100,11 @@ export class PolicyWorld {
     await this.proxy.control().change(this.#pusher, body);
   }
 
+  /** The endpoints in these slots answered a probe. */
+  async answered(slots: readonly number[]): Promise<void> {
+    await this.proxy.control().answered(this.#pusher, slots);
+  }
+
   /** A service with these endpoints, each `address:port`. */
   async service(name: string, peers: readonly string[]): Promise<void> {
     const addresses = peers.map((peer) => peer.slice(0, peer.lastIndexOf(":")));

@@ -298,6 +298,33 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
     expect(await service.counters(closedPort)).toMatchObject({ requests: 1, failures: 1 });
   });
 
+  it("tries an endpoint that is back with the next request, while its old connections break", async () => {
+    const service = new Service("back");
+    const place = "127.0.77.222";
+    const port = await freePort(world().proxy.environment, place);
+    const [fine] = await backends(["fine"]);
+    await service.route({});
+    await service.push([[`${place}:${port}`], [fine?.peer ?? ""]]);
+    expect(await service.spread(1)).toEqual({ fine: 1 });
+    expect(await service.counters(`${place}:${port}`)).toMatchObject({ suspect: true });
+    const brokenConnections = 3;
+    let connections = 0;
+    // Each of the first breaks with its request, as those do that a restarted machine does not know.
+    const server = createServer((socket) => {
+      connections += 1;
+      const isBroken = connections <= brokenConnections;
+      socket.on("error", () => undefined);
+      socket.on("data", () => {
+        if (isBroken) socket.resetAndDestroy();
+        else socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nback");
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(port, place, resolve));
+    await world().answered([service.slotOf(`${place}:${port}`)]);
+    expect(await service.spread(brokenConnections + 5)).toEqual({ fine: 3, back: 5 });
+    server.close();
+  });
+
   // The last test of the file: afterwards another pusher controls this nginx.
   it("marks who did not answer, though another Lockstep has taken charge meanwhile", async () => {
     const [fine] = await backends(["fine"]);

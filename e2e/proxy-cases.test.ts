@@ -127,7 +127,10 @@ const canaryProgram = `
   end
 `;
 
-/** How old a mark is; then whether it counts, and whether it does once the endpoint was tried. */
+/**
+ * How old a mark is; then whether it counts, whether it does once the endpoint was tried, and whether it
+ * does after the connection broke.
+ */
 const suspectProgram = `
   local rows = require("lockstep.rows")
   local suspects = require("lockstep.suspects")
@@ -139,6 +142,8 @@ const suspectProgram = `
     case[2] = suspects.is_suspect(5)
     suspects.try(5)
     case[3] = suspects.is_suspect(5)
+    suspects.end_trial(5)
+    case[4] = suspects.is_suspect(5)
   end
 `;
 
@@ -235,14 +240,14 @@ describe.skipIf(withoutNginx !== false)("the balancer in Lua", () => {
     );
   });
 
-  it("lets one request try a suspect whose mark has ended, or is of another time", () => {
+  it("lets one request after the other try a suspect whose mark has ended, or is of another time", () => {
     const marks = [
-      [null, false, false],
-      [0, true, true],
-      [9_000, true, true],
-      [10_000, false, true],
-      [99_000, false, true],
-      [-5_000, false, true],
+      [null, false, false, false],
+      [0, true, true, true],
+      [7_000, true, true, true],
+      [10_000, false, true, false],
+      [99_000, false, true, false],
+      [-5_000, false, true, false],
     ];
     const ages = marks.map(([age]) => [age]);
     expect(runLua(JSON.stringify(ages), suspectProgram)).toEqual(marks);

@@ -107,6 +107,8 @@ local function note_failure(context, n)
         mark_unreachable(context, slot, item_from_end(var.upstream_response_time, n))
     elseif silent_connections.was_cut(peer_list.key(context.peers, context.index)) then
         suspects.mark(slot, context.service.owner)
+    else
+        suspects.end_trial(slot)
     end
 end
 

@@ -1,6 +1,7 @@
 -- Endpoints that just refused a connection or let it time out. A mark is seen by every worker at
 -- once and ends by itself, or when Lockstep reports that a probe was answered; then one request tries the
--- endpoint, and the others follow once it was answered. Its twin is src/outputs/nginx/twin-suspects.ts.
+-- endpoint, and the others follow once it was answered. If its connection breaks, the next request tries.
+-- Its twin is src/outputs/nginx/twin-suspects.ts.
 --
 -- Invariant: while an endpoint has a mark, `rows.marked` is not 0. Nearly always it is 0, and then no
 -- request looks at the endpoints' rows, which with many of them are not in the processor's cache.
@@ -65,6 +66,15 @@ end
 function _M.try(slot)
     if _M.is_marked(slot) and age_of(slot) == nil then
         set_mark(slot, ngx.now() * 1000 - _M.TTL_MS + TRIAL_MS)
+    end
+end
+
+-- A connection to the endpoint broke: often one that was kept from the time before the mark, which the
+-- endpoint's machine no longer knows. So it can be reached, and the next request tries it.
+function _M.end_trial(slot)
+    local age = age_of(slot)
+    if age ~= nil and age >= _M.TTL_MS - TRIAL_MS then
+        set_mark(slot, ngx.now() * 1000 - _M.TTL_MS)
     end
 end
 

@@ -216,6 +216,7 @@ export class TwinProxy {
       this.#counters.countFailure(slotNow);
       if (unreachable.has(error.code))
         this.#suspects.mark(slotNow, splitObjectKey(chosen.name).namespace);
+      else this.#suspects.endTrial(slotNow);
       return error.code === "REFUSED" ? "unreached" : "sent";
     } finally {
       deadline.release();

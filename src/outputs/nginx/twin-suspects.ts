@@ -62,6 +62,14 @@ export class TwinSuspects {
     this.#marks.set(slot, { ...mark, at });
   }
 
+  /** A connection to the endpoint broke, so it can be reached: the next request tries it. */
+  endTrial(slot: number): void {
+    const ageMs = this.#ageMs(slot);
+    const mark = this.#marks.get(slot);
+    if (mark === undefined || ageMs === undefined || ageMs < suspectMs - trialMs) return;
+    this.#marks.set(slot, { ...mark, at: monotonicAfter(this.#clock.monotonicMs(), -suspectMs) });
+  }
+
   clear(slot: number): void {
     if (this.#marks.delete(slot)) this.#changed();
   }
