@@ -52,8 +52,9 @@ export async function probeOnce(
       ? `http://${host}:${port}/`
       : `${http.secure ? "https" : "http"}://${host}:${http.port}${http.path}`;
   const timeoutMs = Math.min(http?.timeoutMs ?? probeTimeoutMs, probeTimeoutMaxMs);
-  // Without HTTP the answer does not matter: a probe that has not failed by then was accepted.
-  const deadlineMs = http === undefined ? 2 * probeTimeoutMs : timeoutMs;
+  // Without HTTP the answer does not matter: a connection that has not failed by then was accepted. It
+  // fails after `probeConnectMs`, and a busy event loop may make that later.
+  const deadlineMs = http === undefined ? probeTimeoutMs : timeoutMs;
   const deadline = new Deadline({ timers, deadlineMs, signal, what: url });
   try {
     const response = await network.request({

@@ -8,7 +8,7 @@ import { TokenBucket } from "../kube/client/token-bucket.ts";
 import { splitObjectKey } from "../kube/kinds/kind.ts";
 import { clusterEndpointId, type EndpointId, endpointId } from "./endpoint-id.ts";
 import { type ProbeOutcome, type ProbeTarget, probeOnce } from "./probe-once.ts";
-import { ProbeTurns } from "./probe-turns.ts";
+import { machineOf, ProbeTurns } from "./probe-turns.ts";
 
 export type ProbeAnswer = "answers" | "silent";
 
@@ -47,17 +47,30 @@ export interface ProbesOptions extends Pick<Environment, "clock" | "timers" | "n
 export const probeEveryMs = 2_000;
 
 /**
- * From one probe to the next of an endpoint that was found silent, of which each takes half a second:
- * so its return is found within a second, on a busy machine as well.
+ * From one probe to the next of an endpoint that did not answer. A lost probe takes half a second, so
+ * they never overlap. Its return is found within this time and one exchange. The rest of a second is for
+ * the decision, the proxy and the next request.
  */
-const silentProbeEveryMs = 700;
+const missedProbeEveryMs = 700;
 
-/** A busy program may miss one; a refused connection counts at once. */
+/**
+ * The same after so long without an answer. By then Kubernetes evicts the pods of a node that is gone, and
+ * few come back. If another endpoint on the same node answers, they are probed at once.
+ */
+export const longMissedProbeEveryMs = 5_000;
+export const longMissedMs = 300_000;
+
+/** A busy program may miss one, or some for so long; a refused connection counts at once. */
 const missesToBeSilent = 2;
+const missedForToBeSilentMs = 2_000;
 
-/** All probes together: a node with a hundred pods is looked at at once, a thousand pods in 5 s. */
-const probesPerSecond = 200;
-const probesAtOnce = 200;
+/**
+ * All probes together; clusters and their namespaces take turns. So 140 endpoints that just fell silent
+ * are each probed every 0.7 s, and a thousand every 5 s. A lost probe takes some 0.9 ms of CPU time.
+ */
+export const probesPerSecond = 200;
+/** A node with a hundred pods is looked at at once. */
+export const probesAtOnce = 200;
 
 /** Of a namespace; everything beyond is left in doubt. Each takes some 500 bytes. */
 export const maxDoubted = 10_000;
@@ -74,8 +87,13 @@ interface Doubted {
   /** Gives up the probe that is under way; undefined when none is. */
   giveUp: AbortController | undefined;
   misses: number;
+  /** The begin of the first probe without an answer since the last one with an answer. */
+  missedSince: MonotonicMs | undefined;
   answer: ProbeAnswer | undefined;
   isOld: boolean;
+  /** Its machine is back since the probe began that is under way: another one follows at once. */
+  isMachineBack: boolean;
+  /** While it waits for the time of its next probe. */
   cancelNext: CancelTimer | undefined;
 }
 
@@ -83,6 +101,8 @@ export class Probes {
   readonly #options: ProbesOptions;
   readonly #limit: TokenBucket;
   readonly #turns = new ProbeTurns<Doubted>();
+  /** By machine, those that did not answer since any endpoint there did; no set is empty. */
+  readonly #missing = new Map<string, Set<Doubted>>();
   readonly #doubted = new Map<string, Doubted>();
   /** By namespace, how many of `#doubted` are its own. */
   readonly #counts = new Map<string, number>();
@@ -162,8 +182,10 @@ export class Probes {
       since: this.#options.clock.monotonicMs(),
       giveUp: undefined,
       misses: 0,
+      missedSince: undefined,
       answer: undefined,
       isOld: false,
+      isMachineBack: false,
       cancelNext: undefined,
     };
     this.#doubted.set(key, doubted);
@@ -179,6 +201,7 @@ export class Probes {
   /** A waiting probe is removed, and a running one is aborted. */
   #end(doubted: Doubted): void {
     doubted.cancelNext?.();
+    this.#missesNoMore(doubted);
     this.#turns.remove(doubted);
     const { namespace, target } = doubted;
     if (this.#doubted.delete(keyOf(namespace, target))) this.#countLess(namespace);
@@ -215,7 +238,7 @@ export class Probes {
     doubted.giveUp = giveUp;
     try {
       const outcome = await probeOnce(this.#options, doubted.target, giveUp.signal);
-      if (!giveUp.signal.aborted) this.#note(doubted, outcome);
+      if (!giveUp.signal.aborted) this.#note(doubted, outcome, begunAt);
     } catch (error) {
       if (!giveUp.signal.aborted) throw error;
     } finally {
@@ -224,22 +247,69 @@ export class Probes {
       this.#goOn();
     }
     if (giveUp.signal.aborted) return;
-    const soonMs = Math.max(0, silentProbeEveryMs - elapsedMs(begunAt, clock.monotonicMs()));
-    const pauseMs = doubted.answer === "silent" ? soonMs : probeEveryMs;
-    doubted.cancelNext = timers.after(pauseMs, () => {
+    doubted.cancelNext = timers.after(this.#pauseMs(doubted, begunAt), () => {
+      doubted.cancelNext = undefined;
       this.#turns.add(doubted, { isFirst: false });
       this.#goOn();
     });
+    doubted.isMachineBack = false;
   }
 
-  #note(doubted: Doubted, outcome: ProbeOutcome): void {
+  #pauseMs({ missedSince, isMachineBack }: Doubted, begunAt: MonotonicMs): number {
+    if (missedSince === undefined) return probeEveryMs;
+    if (isMachineBack) return 0;
+    const now = this.#options.clock.monotonicMs();
+    const isLong = elapsedMs(missedSince, now) >= longMissedMs;
+    const everyMs = isLong ? longMissedProbeEveryMs : missedProbeEveryMs;
+    return Math.max(0, everyMs - elapsedMs(begunAt, now));
+  }
+
+  #misses(doubted: Doubted): void {
+    const machine = machineOf(doubted.target);
+    this.#missing.set(machine, (this.#missing.get(machine) ?? new Set()).add(doubted));
+  }
+
+  #missesNoMore(doubted: Doubted): void {
+    const machine = machineOf(doubted.target);
+    const there = this.#missing.get(machine);
+    there?.delete(doubted);
+    if (there?.size === 0) this.#missing.delete(machine);
+  }
+
+  /** An endpoint answers again: its machine is back, and perhaps others there as well. */
+  #machineIsBack(target: ProbeTarget): void {
+    const machine = machineOf(target);
+    const there = this.#missing.get(machine) ?? [];
+    this.#missing.delete(machine);
+    for (const one of there) {
+      one.isMachineBack = one.giveUp !== undefined;
+      if (one.cancelNext === undefined) continue;
+      one.cancelNext();
+      one.cancelNext = undefined;
+      this.#turns.add(one, { isFirst: true });
+    }
+  }
+
+  #note(doubted: Doubted, outcome: ProbeOutcome, begunAt: MonotonicMs): void {
     const { clock, log, onAnswer, onAnswered } = this.#options;
-    if (outcome === "answered") onAnswered?.(doubted.target);
+    const now = clock.monotonicMs();
     const before = { answer: doubted.answer, isOld: doubted.isOld };
-    doubted.isOld = elapsedMs(doubted.since, clock.monotonicMs()) >= oldDoubtMs;
-    doubted.misses = outcome === "answered" ? 0 : doubted.misses + 1;
-    if (outcome === "answered") doubted.answer = "answers";
-    else if (outcome === "refused" || doubted.misses >= missesToBeSilent) doubted.answer = "silent";
+    doubted.isOld = elapsedMs(doubted.since, now) >= oldDoubtMs;
+    if (outcome === "answered") {
+      onAnswered?.(doubted.target);
+      this.#missesNoMore(doubted);
+      if (doubted.missedSince !== undefined) this.#machineIsBack(doubted.target);
+      doubted.misses = 0;
+      doubted.missedSince = undefined;
+      doubted.answer = "answers";
+    } else {
+      this.#misses(doubted);
+      doubted.misses += 1;
+      doubted.missedSince ??= begunAt;
+      const isLong = elapsedMs(doubted.missedSince, now) >= missedForToBeSilentMs;
+      const isSilent = doubted.misses >= missesToBeSilent && isLong;
+      if (outcome === "refused" || isSilent) doubted.answer = "silent";
+    }
     const { answer, isOld } = doubted;
     if (answer === before.answer && isOld === before.isOld) return;
     const { cluster, address, port } = doubted.target;
