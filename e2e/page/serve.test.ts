@@ -108,6 +108,7 @@ it(
     for (const chart of [
       "queue",
       "requests of the controller manager",
+      "writes of endpoints",
       "heartbeats",
       "leader lock",
     ]) {

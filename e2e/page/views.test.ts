@@ -164,6 +164,18 @@ it("says what to do when there is nothing to show", async () => {
   await page.getByText("Incidents run in the lab only").waitFor();
 });
 
+it("counts failed requests to removed pods where access logs are read", async () => {
+  server.adjust = (state) => ({
+    ...state,
+    mode: "clusters",
+    requests: { ...state.requests, sides: [] },
+    toRemoved: { requests: 1_240, failed: 17 },
+  });
+  const { page } = await visit("now");
+  const lost = page.locator("section[aria-label='Requests lost'] .counter.lost");
+  await expect.poll(() => lost.textContent()).toBe("17failedof 1,240 to pods that had left");
+});
+
 it("says that the lab starts, without advice for other clusters", async () => {
   server.adjust = (state) => ({
     ...state,

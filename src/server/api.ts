@@ -200,6 +200,8 @@ export const State = Type.Object({
   stuck: Type.Integer(),
   /** Counted since `since`; empty without traffic of our own or access logs. */
   requests: Type.Object({ since: Time, sides: Type.Array(RequestCount) }),
+  /** Requests in access logs to endpoints that had left; null where no log is read. */
+  toRemoved: orNull(Type.Object({ requests: Type.Integer(), failed: Type.Integer() })),
   /** Of the last hour, all hops. */
   changes: Type.Integer(),
   findings: Type.Integer(),

@@ -54,6 +54,16 @@ export class PageJourneys {
     return this.#over.slice(-overMax);
   }
 
+  /** Of all changes that are kept: requests to endpoints that had left. */
+  get toRemoved(): { readonly requests: number; readonly failed: number } {
+    const sum = { requests: 0, failed: 0 };
+    for (const { traffic } of [...this.over, ...this.pending]) {
+      sum.requests += traffic?.requests ?? 0;
+      sum.failed += traffic?.failed ?? 0;
+    }
+    return sum;
+  }
+
   /** From now on changed journeys are collected, or no longer. */
   collectChanged(isWanted: boolean): void {
     this.#changed = isWanted ? (this.#changed ?? new Map()) : undefined;

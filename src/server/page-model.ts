@@ -131,14 +131,16 @@ export class PageModel {
 
   series(): SeriesAnswer {
     const series = [...this.#rings.all()];
+    const { source } = this.#options;
     const isControlPlane = series.some(({ chart }) => chart.startsWith("control-plane"));
-    const { missing: gaps } = this.#options.source.controlPlane?.() ?? { missing: undefined };
+    const missing = missingIn(source.mode);
+    const { missing: gaps } = source.controlPlane?.() ?? { missing: undefined };
     const refused = this.#rings.refused;
     return {
       series,
       missing: [
-        ...(gaps ?? (isControlPlane ? [] : [controlPlaneMissing])),
-        ...(series.some(({ chart }) => chart === "requests lost") ? [] : [requestsMissing]),
+        ...(gaps ?? (isControlPlane ? [] : [missing.controlPlane])),
+        ...(series.some(({ chart }) => chart === "requests lost") ? [] : [missing.requests]),
         ...(refused === 0 ? [] : ["Some charts are left out: there are more than 500 series."]),
       ],
     };
@@ -213,6 +215,7 @@ export class PageModel {
       inFlight: this.journeys.inFlight,
       stuck: this.journeys.stuck,
       requests,
+      toRemoved: source.hasAccessLogs === true ? this.journeys.toRemoved : null,
       changes: this.#lags.changes(now),
       findings: findings.length,
       story: lab?.story() ?? null,
@@ -353,9 +356,20 @@ function placeText(hop: LagRow["hop"], kind: string): string {
   return hop === "routed" ? (kindTexts[kind] ?? `${kind} proxies`) : hopTexts[hop];
 }
 
-const controlPlaneMissing =
-  "No charts of the control plane: a recording has no metrics of controllers.";
-const requestsMissing = "No chart of requests: this server sends no traffic of its own.";
+function missingIn(mode: State["mode"]): Readonly<Record<"controlPlane" | "requests", string>> {
+  if (mode === "lab") {
+    return {
+      controlPlane:
+        "The charts of the control plane begin when the clusters of the lab have started.",
+      requests:
+        "The chart of requests begins with the traffic of the lab. Without nginx it has none.",
+    };
+  }
+  return {
+    controlPlane: "No charts of the control plane: a recording has no metrics of controllers.",
+    requests: "No chart of requests: this server sends no traffic of its own.",
+  };
+}
 
 function rounded(atMs: number | null): number | null {
   return atMs === null ? null : Math.floor(atMs / aliveRoundedMs) * aliveRoundedMs;

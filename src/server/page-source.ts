@@ -32,6 +32,8 @@ export interface PageSource {
   readonly mode: State["mode"];
   /** Undefined until it has started. */
   readonly observer: () => PageObserver | undefined;
+  /** Requests are read from access logs. */
+  readonly hasAccessLogs?: boolean;
   /** The names of clusters with copies of endpoints. */
   readonly accessClusters: () => readonly string[];
   /** The address of each cluster's API servers and its version, where they are known. */

@@ -318,6 +318,7 @@ export function stateAt(now: number): State {
     ],
     inFlight: 5,
     stuck: 1,
+    toRemoved: null,
     requests: {
       since: now - 3 * minuteMs,
       sides: [

@@ -36,8 +36,11 @@ export function ControlPlaneView({
   // Before the start there is nothing to show.
   const from = Math.max(now - minutes * minuteMs, Math.min(state.startedAt, now - minuteMs));
   const charts = chartsOf(answer.series.filter((series) => !isStartOnly(series)));
+  const hasQueues = charts.some(({ id }) => id.startsWith("control-plane queue"));
+  const missing = <Missing texts={answer.missing} />;
   return (
     <div className="stack">
+      {!hasQueues && missing}
       <section className="panel" aria-label="Changes and charts">
         <h2>
           Changes <em>from the pod's change to its last hop, on the time axis of the charts</em>
@@ -72,17 +75,23 @@ export function ControlPlaneView({
           Points arrive every 2 s.
         </Notice>
       )}
-      {answer.missing.length > 0 && (
-        <section className="panel" aria-label="Charts that are missing">
-          <h2>Not shown</h2>
-          <ul className="evidence">
-            {answer.missing.map((text) => (
-              <li key={text}>{text}</li>
-            ))}
-          </ul>
-        </section>
-      )}
+      {hasQueues && missing}
     </div>
+  );
+}
+
+/** Above the charts where the most telling ones are missing: a permission, an address. */
+function Missing({ texts }: { readonly texts: readonly string[] }) {
+  if (texts.length === 0) return null;
+  return (
+    <section className="panel" aria-label="Charts that are missing">
+      <h2>Not shown</h2>
+      <ul className="evidence">
+        {texts.map((text) => (
+          <li key={text}>{text}</li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

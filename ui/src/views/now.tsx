@@ -105,9 +105,27 @@ function ChangesPanel({ known, state }: { readonly known: Known; readonly state:
 }
 
 function RequestsPanel({ state }: { readonly state: State }) {
-  const { sides, since } = state.requests;
+  const {
+    requests: { sides, since },
+    toRemoved,
+  } = state;
   if (sides.length > 0) {
     return <RequestCounters sides={sides}>since {clockTime(since)}</RequestCounters>;
+  }
+  if (toRemoved !== null) {
+    const { requests, failed } = toRemoved;
+    return (
+      <section className="panel requests" aria-label="Requests lost">
+        <h2>
+          Requests lost <em>sent to removed pods, by the access logs</em>
+        </h2>
+        <div className={`counter ${failed > 0 ? "lost" : ""}`} data-side="access-logs">
+          <b>{count(failed)}</b>
+          <span>failed</span>
+          <small className="dim">of {count(requests)} to pods that had left</small>
+        </div>
+      </section>
+    );
   }
   return (
     <section className="panel requests" aria-label="Requests lost">

@@ -161,6 +161,7 @@ class Serving {
         this.#run.follow();
         return followed;
       },
+      hasAccessLogs: settings.accessLogs.length > 0,
       // Without the flag copies are looked for in every cluster, and none is for access.
       accessClusters: () =>
         settings.accessContexts.length === 0

@@ -221,6 +221,22 @@ test("a cluster without EndpointSlices lacks them only where copies are expected
     ]);
   }));
 
+test("failed requests to removed pods are counted where an access log is read", () =>
+  inObserverWorld(async (world) => {
+    await startShop(world, "lab-1");
+    await world.simulation.host("lockstep").files.write("/access.log", new Uint8Array());
+    const toRemoved = async (args: readonly string[]) => {
+      let state: State | undefined;
+      await lockstepServe(world, args, async ({ client }) => {
+        state = await client.get<State>("/api/v1/state");
+      });
+      return state?.toRemoved;
+    };
+    expect(await toRemoved(flags)).toBeNull();
+    const none = { requests: 0, failed: 0 };
+    expect(await toRemoved([...flags, "--access-log", "/access.log"])).toEqual(none);
+  }));
+
 test("without a lab its paths say so, and other problems are sentences too", () =>
   inObserverWorld(async (world) => {
     await startShop(world, "lab-1");
