@@ -200,3 +200,33 @@ test("nodes that are late together point to what they have in common, not to a g
   const known = findingOf("late-heartbeats", textOf([...flaps, late].join("\n")));
   expect(known?.fix.change).toMatch(/^--node-monitor-grace-period=/);
 });
+
+test("the change of a selector has the labels of the pods, and that of a port the names of their ports", () => {
+  const service = (spec: string): string =>
+    `apiVersion: v1\nkind: Service\nmetadata: { name: notes, namespace: lab }\nspec: ${spec}\n---`;
+  const pods = (labels: string): string =>
+    `apiVersion: v1\nkind: Pod\nmetadata: { name: notes-1, namespace: lab, labels: ${labels} }\n` +
+    "spec: { containers: [{ name: a, ports: [{ name: web, containerPort: 80 }] }] }\n---\n" +
+    "NAMESPACE   NAME    ENDPOINTS   AGE\nlab         notes   <none>      3d";
+  const changeOf = (spec: string, labels: string): string =>
+    findingOf("selector-mismatch", textOf(`${service(spec)}\n${pods(labels)}`))?.fix.change ?? "";
+  const changed = (spec: string, labels: string): string | undefined =>
+    changeOf(spec, labels).split("\n")[1];
+  expect(changed("{ selector: { app.kubernetes.io/name: notes } }", "{ app: notes }")).toBe(
+    "kubectl -n lab patch service notes --type=merge -p " +
+      `'{"spec":{"selector":{"app.kubernetes.io/name":null,"app":"notes"}}}'`,
+  );
+  expect(changed("{ selector: { app: notez, tier: a } }", "{ app: notes, tier: a }")).toBe(
+    `kubectl -n lab patch service notes --type=merge -p '{"spec":{"selector":{"app":"notes"}}}'`,
+  );
+  // A quote in a pasted object is never part of a command.
+  expect(changed(`{ selector: { app: notes, tier: "it's" } }`, "{ app: notes, tier: a }")).toBe(
+    `kubectl -n lab patch service notes --type=merge -p '{"spec":{"selector":{"tier":"a"}}}'`,
+  );
+  expect(changed(`{ selector: { "a'b": notes } }`, "{ app: notes }")).toBe(
+    "kubectl -n lab edit service notes   # selector",
+  );
+  expect(
+    changed("{ selector: { app: notes }, ports: [{ targetPort: http }] }", "{ app: notes }"),
+  ).toBe("kubectl -n lab edit service notes   # targetPort: one of web");
+});

@@ -1,7 +1,7 @@
 // Reads `kubectl describe` of services, Endpoints, slices, pods, workloads, nodes, Ingresses and
 // Leases. Its fields stand in columns, a value may go on below, and people cut what they think is
 // unimportant.
-import type { ObjectFacts } from "./objects.ts";
+import { type ObjectFacts, unmarked } from "./objects.ts";
 import type { Place } from "./sign-log.ts";
 
 interface Description {
@@ -127,7 +127,7 @@ function addTo(objects: ObjectFacts, { place, fields, namespace: around }: Descr
     const notReady = fields.get("NotReadyAddresses") ?? "";
     objects.listText(`${addresses},${notReady}`);
     const counts = { ready: countOf(addresses), notReady: countOf(notReady) };
-    const overCapacity = fields.get("over-capacity");
+    const overCapacity = fields.get("over-capacity") ?? unmarked;
     objects.addEndpointsRow(`${namespace}/${name}`, { ...counts, overCapacity }, place);
     return;
   }

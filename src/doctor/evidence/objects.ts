@@ -49,6 +49,7 @@ export interface LabelledFacts {
 export interface EndpointsFacts {
   readonly key: string;
   readonly labels: Labels;
+  /** Undefined where annotations are not shown. */
   readonly overCapacity: string | undefined;
   readonly notReady: number;
   readonly ready: number;
@@ -97,6 +98,9 @@ const objectsMax = 200_000;
 const kindsMax = 2_000;
 
 const leaderAnnotation = "control-plane.alpha.kubernetes.io/leader";
+/** Of `overCapacity`: the object has no such annotation. */
+export const unmarked = "none";
+
 const overCapacityAnnotation = "endpoints.kubernetes.io/over-capacity";
 
 export class ObjectFacts {
@@ -283,7 +287,7 @@ export class ObjectFacts {
         const subsets = arrayIn(object, "subsets").filter(isRecord);
         const count = (field: string) =>
           subsets.reduce((sum, subset) => sum + arrayIn(subset, field).length, 0);
-        const overCapacity = annotations[overCapacityAnnotation];
+        const overCapacity = annotations[overCapacityAnnotation] ?? unmarked;
         const addresses = { ready: count("addresses"), notReady: count("notReadyAddresses") };
         keep(this.endpoints, key, { key, labels, overCapacity, ...addresses, place });
         for (const subset of subsets) {

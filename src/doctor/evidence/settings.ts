@@ -32,8 +32,10 @@ export function isKnownFlag(text: string): boolean {
   return text.search(flag) !== -1;
 }
 
-/** Too frequent in logs, where labels and paths have it; only a sentence is searched for it. */
+/** Too frequent in logs, where labels, paths and images have them; only a sentence is searched for them. */
 const proseWord = "ubernetes";
+const shortWords = ["k8", "K8"];
+const proseWords = [proseWord, ...shortWords];
 
 /** Anything that leads to a version, before it; the surest first. Each has one of its words. */
 const versionForms: readonly { readonly words: readonly string[]; readonly form: RegExp }[] = [
@@ -44,7 +46,7 @@ const versionForms: readonly { readonly words: readonly string[]; readonly form:
   { words: ["Server Version:"], form: /Server Version:\s*v?(\d+\.\d+(?:\.\d+)?)/ },
   {
     words: ["hyperkube", "kube-apiserver", "kube-controller-manager"],
-    form: /(?:hyperkube|kube-apiserver|kube-controller-manager)(?:-amd64)?:v?(\d+\.\d+\.\d+)/,
+    form: /(?:hyperkube|kube-apiserver|kube-controller-manager)(?:-amd64)?(?::v?| ?\(?v)(\d+\.\d+\.\d+)/,
   },
   {
     words: ["kube-apiserver", "kube-controller-manager"],
@@ -61,6 +63,10 @@ const versionForms: readonly { readonly words: readonly string[]; readonly form:
     ],
     form: /[Kk]ubernetes(?: [Vv]ersion)?[^\d\n]{0,40}\bv?(1\.\d{1,2}(?:\.\d{1,2})?)\b/,
   },
+  {
+    words: shortWords,
+    form: /\b[Kk]8s?(?: version)?[: ]{1,2}v?(1\.\d{1,2}(?:\.\d{1,2})?)\b/,
+  },
 ];
 
 const flagWords = knownFlags.map((name) => `--${name}`);
@@ -68,10 +74,10 @@ const flagWords = knownFlags.map((name) => `--${name}`);
 /** A line has a flag or a version only if it contains one of these. */
 export const settingWords: readonly string[] = [
   ...flagWords,
-  ...versionForms.flatMap(({ words }) => words).filter((word) => word !== proseWord),
+  ...versionForms.flatMap(({ words }) => words).filter((word) => !proseWords.includes(word)),
 ];
 
-const anySettingWord: ReadonlySet<string> = new Set([...settingWords, proseWord]);
+const anySettingWord: ReadonlySet<string> = new Set([...settingWords, ...proseWords]);
 
 export class Settings {
   readonly #flags = new Map<FlagName, FlagValue>();
@@ -80,7 +86,7 @@ export class Settings {
 
   /** A line that belongs to no log. */
   readProse(text: string, place: Place, words: readonly string[]): void {
-    this.read(text, place, text.includes(proseWord) ? [...words, proseWord] : words);
+    this.read(text, place, [...words, ...proseWords.filter((word) => text.includes(word))]);
   }
 
   /** A line that contains these words. */

@@ -121,6 +121,19 @@ test.each([
   ]);
 });
 
+test.each([
+  ["kube-controller-manager(v1.25.3) log:", "1.25.3"],
+  ["we run kube-apiserver v1.18.2 on three machines", "1.18.2"],
+  ["Running on GKE: K8 1.8.4", "1.8.4"],
+  ["k8s: v1.17.4, docker 19.03", "1.17.4"],
+  ["image: k8s.gcr.io/coredns:1.6.7", undefined],
+  ["k8s-1.9-setup.sh", undefined],
+])("a version in a sentence: %s", (text, version) => {
+  const facts = noFacts();
+  new TextReader(facts, "issue.md").push(text);
+  expect(facts.settings.version?.value).toBe(version);
+});
+
 test("flags of other programs are not those of the control plane", () => {
   const facts = noFacts();
   const reader = new TextReader(facts, "pods.json");

@@ -322,7 +322,8 @@ export class TextReader {
       this.#facts.objects.listText(text.includes(" more...") ? `${listed} + more...` : listed);
       // Slices have their ports in a column, and a name of their own.
       if (!table.columns.includes("ADDRESSTYPE")) {
-        const ready = /^(?:<none>)?$/.test(listed) ? 0 : listed.split(",").length;
+        const more = Number(/ \+ (\d{1,9}) more\.\.\./.exec(text)?.[1] ?? 0);
+        const ready = /^(?:<none>)?$/.test(listed) ? 0 : listed.split(",").length + more;
         const counts = { ready, notReady: 0, overCapacity: undefined };
         this.#facts.objects.addEndpointsRow(`${namespace}/${name}`, counts, place);
       }

@@ -21,7 +21,7 @@ export const overCapacity: Cause = {
   signs(evidence) {
     const cut = truncated(evidence);
     const [first] = cut;
-    if (first === undefined) return tooLarge(evidence);
+    if (first === undefined) return [...tooLarge(evidence), ...full(evidence)];
     const text = `${counted(cut.length, "Endpoints object")} cut at 1,000 addresses (${first.key})`;
     const lines = [{ text, source: placeText(first.place) }];
     return [{ weight: "proof", source: "objects", lines }];
@@ -29,7 +29,7 @@ export const overCapacity: Cause = {
 
   conclude(evidence) {
     const key = truncated(evidence)[0]?.key;
-    if (key === undefined) return ofTooLarge;
+    if (key === undefined) return tooLarge(evidence).length > 0 ? ofTooLarge : ofFull;
     return {
       severity: "warning",
       cause: `The Endpoints of ${key} have more than 1,000 addresses and were cut, so some pods get no traffic.`,
@@ -66,6 +66,33 @@ const ofTooLarge: Conclusion = {
       "etcd accepts 1.5 MB a request (--max-request-bytes). The proxies keep the last state that could be written. " +
       "EndpointSlices have at most 100 addresses each.",
   },
+};
+
+const addressesMax = 1_000;
+
+/** Tables and descriptions show no annotations. */
+function full({ objects }: Evidence): readonly Sign[] {
+  const one = [...objects.endpoints.values()].find(
+    ({ ready, overCapacity: mark }) => ready === addressesMax && mark === undefined,
+  );
+  if (one === undefined) return [];
+  const text = `the Endpoints ${one.key} have exactly ${counted(addressesMax, "address", "addresses")}, as they do after a cut`;
+  return [
+    { weight: "support", source: "objects", lines: [{ text, source: placeText(one.place) }] },
+  ];
+}
+
+const ofFull: Conclusion = {
+  severity: "warning",
+  cause: "An Endpoints object has exactly as many addresses as one that was cut.",
+  fix: {
+    component: "clients that read Endpoints",
+    change: "read discovery.k8s.io/v1 EndpointSlices instead of Endpoints",
+    reason: "EndpointSlices have no such limit.",
+  },
+  missing: [
+    "kubectl get endpoints NAME -o yaml | grep over-capacity   # truncated: the other pods are left out",
+  ],
 };
 
 /** Since 1.22. 1.21 wrote `warning` and cut nothing. */

@@ -14,6 +14,8 @@ interface Mismatch {
   readonly text: string;
   /** The service is known to have no endpoint, or nothing else can be meant by its selector. */
   readonly isSure: boolean;
+  /** The change of the service, after `kubectl -n NAMESPACE`. */
+  readonly change: string;
 }
 
 export const selectorMismatch: Cause = {
@@ -37,18 +39,21 @@ export const selectorMismatch: Cause = {
   conclude(evidence) {
     const [first] = mismatches(evidence);
     const [namespace = "", name = ""] = (first?.service.key ?? "").split("/");
+    const kubectl = `kubectl -n ${namespaceOr(namespace)}`;
     return {
       severity: "warning",
       cause: `${first?.text ?? "The selector of a service matches no pod"}.`,
       fix: {
         component: `service ${name}`,
         change: [
-          `kubectl -n ${namespaceOr(namespace)} get pods --show-labels`,
-          `kubectl -n ${namespaceOr(namespace)} edit service ${name}   # selector, targetPort`,
+          `${kubectl} get pods --show-labels   # are these the pods that are meant?`,
+          `${kubectl} ${first?.change ?? ""}`,
+          `${kubectl} get endpoints ${name}   # has addresses now`,
         ].join("\n"),
         reason:
           "Each label of the selector has to be on the pods with the same value, and a targetPort that " +
-          "is a name has to be the name of a container port. Restarts do not help.",
+          "is a name has to be the name of a container port. If the pods are wrong instead, change their " +
+          "template. Restarts do not help.",
       },
       missing: ["kubectl get endpoints, and kubectl get pods --show-labels, in that namespace"],
     };
@@ -86,7 +91,7 @@ function selectorMismatches(
     `${meant.name.replace(/^(\S+) \//, "$1 ")} with ${textOf(meant.labels)}`;
   const isSure =
     isWithoutEndpoints(evidence, service) || isOtherKey(service.selector, meant.labels);
-  return [{ service, text, isSure }];
+  return [{ service, text, isSure, change: selectorChange(service, meant.labels) }];
 }
 
 function portMismatches(
@@ -97,7 +102,8 @@ function portMismatches(
   const missing = service.portNames.find((name) => !known.some((names) => names.includes(name)));
   if (missing === undefined || known.length < matching.length) return [];
   const text = `Service ${nameOf(service)} has the target port ${missing}, which no container of its pods has`;
-  return [{ service, text, isSure: true }];
+  const others = [...new Set(known.flat())].join(", ");
+  return [{ service, text, isSure: true, change: portChange(service, others) }];
 }
 
 /** Container ports are only a note, so a number that is not among them counts if it is refused. */
@@ -112,7 +118,34 @@ function refusedPorts(
   const refused = [...(signs.get("upstream-refused")?.subjects.keys() ?? [])];
   if (!refused.some((address) => address.endsWith(`:${port}`))) return [];
   const text = `Service ${nameOf(service)} has the target port ${port}, which refuses connections; its pods list ${listed.join(", ")}`;
-  return [{ service, text, isSure: true }];
+  const others = [...new Set(listed)].join(", ");
+  return [{ service, text, isSure: true, change: portChange(service, others) }];
+}
+
+/** As Kubernetes allows them; pasted objects have anything. */
+const plainLabel = /^[\w./-]{1,317}$/;
+
+/** A label with another key or another value takes the place of the one that no pod has. */
+function selectorChange({ key, selector }: ServiceFacts, labels: Labels): string {
+  const name = nameIn(key);
+  const wanted: Record<string, string | null> = {};
+  for (const [label, value] of Object.entries(selector)) {
+    if (labels[label] === value) continue;
+    const other = Object.entries(labels).find(([one, its]) => its === value && !(one in selector));
+    wanted[label] = other === undefined ? (labels[label] ?? null) : null;
+    if (other !== undefined) wanted[other[0]] = value;
+  }
+  const isPlain = Object.entries(wanted).every(([label, value]) =>
+    [label, value ?? label].every((text) => plainLabel.test(text)),
+  );
+  if (!isPlain) return `edit service ${name}   # selector`;
+  const patch = JSON.stringify({ spec: { selector: wanted } });
+  return `patch service ${name} --type=merge -p '${patch}'`;
+}
+
+function portChange({ key }: ServiceFacts, others: string): string {
+  const oneOf = others === "" ? "" : `: one of ${others}`;
+  return `edit service ${nameIn(key)}   # targetPort${oneOf}`;
 }
 
 /** Of pods that the text does not show. */
@@ -188,6 +221,10 @@ function textOf(labels: Labels): string {
 
 function nameOf({ key }: ServiceFacts): string {
   return key.replace(/^\//, "");
+}
+
+function nameIn(key: string): string {
+  return key.split("/")[1] ?? "";
 }
 
 function namespaceOf(key: string): string {
