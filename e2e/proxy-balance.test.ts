@@ -191,6 +191,28 @@ describe.skipIf(withoutNginx !== false)("the choice of an endpoint", () => {
     expect(other.headers["set-cookie"]).toContainEqual(expect.stringMatching(/^route=e(?!0{16})/));
   });
 
+  it("keeps a session by a header, which only the answer that begins it has", async () => {
+    const service = new Service("named.example");
+    const pods = await backends(["n0", "n1", "n2"]);
+    await service.route({ balance: { method: "round-robin", sessionHeader: "X-Shop-Session" } });
+    await service.push([peersOf(pods)]);
+    const first = await world().ask("named.example");
+    const session = String(first.headers["x-shop-session"]);
+    expect([session, first.headers["set-cookie"]]).toEqual([
+      expect.stringMatching(/^e[0-9a-f]{16}$/),
+      undefined,
+    ]);
+    const headers = { "x-shop-session": session };
+    for (let count = 0; count < 8; count += 1) {
+      const again = await world().ask("named.example", "/", { headers });
+      expect([again.body, again.headers["x-shop-session"]]).toEqual([first.body, undefined]);
+    }
+    await service.push([peersOf(pods.filter((_, index) => `n${index}` !== first.body))]);
+    const moved = await world().ask("named.example", "/", { headers });
+    expect(moved.status).toBe(200);
+    expect(moved.headers["x-shop-session"]).not.toBe(session);
+  });
+
   it("redistributes balanced sessions, and changes the cookie after a failure if asked", async () => {
     const service = new Service("balanced.example");
     const pods = await backends(["b0", "b1", "b2"]);

@@ -133,6 +133,8 @@ export interface Balance {
   readonly hashBy?: readonly HashPart[];
   /** Goes before the method while the cookie names an endpoint that serves. */
   readonly affinity?: CookieAffinity;
+  /** The same by a header, instead of a cookie: a session begins with an answer that has it. */
+  readonly sessionHeader?: string;
 }
 
 /** A fixed text, or something of the request, by nginx's name for it. */

@@ -129,11 +129,12 @@ function limitSentences(policy: RoutePolicy): readonly string[] {
   ];
 }
 
-function balanceSentences({ method, hashBy, affinity }: Balance): readonly string[] {
+function balanceSentences({ method, hashBy, affinity, sessionHeader }: Balance): readonly string[] {
   const by = (hashBy ?? []).map((part) => ("text" in part ? part.text : `$${part.variable}`));
   return [
     method === "hash" ? `load balancing: hash of ${by.join("")}` : `load balancing: ${method}`,
     ...(affinity === undefined ? [] : [`session cookie: ${affinity.cookie}`]),
+    ...(sessionHeader === undefined ? [] : [`session header: ${sessionHeader}`]),
   ];
 }
 

@@ -128,7 +128,7 @@ local function canary_of(rule, var)
     if kept == nil then
         return canary.choose(canaries, var, can_answer)
     end
-    local cookie = var["cookie_" .. kept.cookie]
+    local cookie = var[affinity.variable(kept)]
     local belongs_to = nil
     if cookie ~= nil and names_endpoint_of(rule.service, cookie) then
         belongs_to = rule.service

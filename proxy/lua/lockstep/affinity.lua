@@ -1,4 +1,4 @@
--- Sessions by cookie. A cookie names an endpoint ("e" and a hash of its name), or a session ("s" and
+-- Sessions by cookie, or by a header with the same value. A cookie names an endpoint ("e" and a hash of its name), or a session ("s" and
 -- a number drawn by chance; "c" if it belongs to a canary) whose endpoint is found on the ring.
 -- Anything else is no cookie. Pure but for the cookie's text; its twin is src/outputs/nginx/affinity.ts.
 local balance = require("lockstep.balance")
@@ -126,6 +126,15 @@ local function attributes_of(affinity)
     end
     parts[#parts + 1] = "; HttpOnly"
     return table.concat(parts)
+end
+
+-- nginx's name for the cookie, or the header, of a request.
+function _M.variable(affinity)
+    if affinity.variable == nil then
+        affinity.variable = affinity.header and "http_" .. affinity.header:lower():gsub("-", "_")
+            or "cookie_" .. affinity.cookie
+    end
+    return affinity.variable
 end
 
 -- The text of a Set-Cookie header. Without a word about it, a session that began with TLS stays there.

@@ -63,7 +63,11 @@ local function pick_by_method(context, balancing, tried)
     return pick_in_turn(context, tried)
 end
 
-local function set_cookie(asked, value)
+local function set_session(asked, value)
+    if asked.header ~= nil then
+        ngx.header[asked.header] = value
+        return
+    end
     local var = ngx.var
     local is_tls = var.lockstep_forwarded_proto == "https"
     local own = asked.cookie .. "="
@@ -93,12 +97,12 @@ end
 -- another after a failure.
 local function pick_by_session(context, balancing, tried)
     local asked, service = balancing.affinity, peer_list.unpacked(context.service)
-    local value = context.session or ngx.var["cookie_" .. asked.cookie] or ""
+    local value = context.session or ngx.var[affinity.variable(asked)] or ""
     local index, is_known = affinity.pick(service, value, tried, suspects.is_suspect)
     if not is_known and asked.mode == "balanced" then
         value = new_session(context)
         index = ring.pick(service, value, tried, suspects.is_suspect)
-        set_cookie(asked, value)
+        set_session(asked, value)
     end
     context.session = value
     if index ~= nil and not (tried ~= nil and asked.changeOnFailure) then
@@ -106,7 +110,7 @@ local function pick_by_session(context, balancing, tried)
     end
     index = index or pick_by_method(context, balancing, tried)
     if index ~= nil and (not is_known or asked.changeOnFailure) then
-        set_cookie(asked, affinity.name_of(peer_list.name(service, index)))
+        set_session(asked, affinity.name_of(peer_list.name(service, index)))
     end
     return index
 end

@@ -191,11 +191,17 @@ local balance_fields = object({
     method = one_of("round-robin", "least-latency", "hash"),
     hashBy = list(hash_part, MOST_ITEMS),
     affinity = affinity,
+    sessionHeader = changed_header,
 }, { "method" })
 
 local function balance(value)
     local parsed = balance_fields(value)
     check(parsed.method ~= "hash" or parsed.hashBy ~= nil, "hash must say what to make keys of")
+    local header = parsed.sessionHeader
+    check(header == nil or parsed.affinity == nil, "sessions are kept by a cookie or by a header")
+    if header ~= nil then
+        parsed.affinity = { header = header, mode = "persistent" }
+    end
     return parsed
 end
 

@@ -126,13 +126,18 @@ function corsOf({ allowCredentials, maxAgeSeconds, ...lists }: HttpCors): Cors {
   };
 }
 
+/** Clients can send it, and the proxy leaves it as it is. */
+export function isClientHeader(name: string): boolean {
+  const lower = name.toLowerCase();
+  return headerName.test(name) && !framingHeaders.has(lower) && !ownHeaders.test(lower);
+}
+
 function headersOf({ set, add, remove }: HeaderChanges, isRequest: boolean): HeaderChanges {
   for (const name of [...remove, ...[...set, ...add].map((one) => one.name)]) {
     if (!headerName.test(name))
       throw new Unsupported(`header name ${shown(name)} is not supported`);
-    const lower = name.toLowerCase();
-    const isOwn = isRequest && ownHeaders.test(lower);
-    if (framingHeaders.has(lower) || isOwn) {
+    const isOwn = isRequest ? !isClientHeader(name) : framingHeaders.has(name.toLowerCase());
+    if (isOwn) {
       throw new Unsupported(`header ${name} is the proxy's own and cannot be changed`);
     }
   }

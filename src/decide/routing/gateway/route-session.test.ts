@@ -39,7 +39,27 @@ it.each([
 });
 
 it.each([
-  [{ type: "Header" }, 'type "Header" is not supported'],
+  [{ type: "Header", sessionName: "X-Shop" }, "X-Shop", []],
+  [{ type: "Header" }, ownCookie, []],
+  [
+    { type: "Header", sessionName: "X-Shop", absoluteTimeout: "1h", idleTimeout: "1m" },
+    "X-Shop",
+    [
+      "absoluteTimeout needs the type Cookie and is ignored",
+      "idleTimeout is not supported and ignored",
+    ],
+  ],
+])("keeps sessions by a header with %j", (session, sessionHeader, ignored) => {
+  const policy = { balance: { method: "round-robin", sessionHeader } };
+  expect(sessionOf(session)).toEqual({ policy, ignored });
+});
+
+it.each<[object, string]>([
+  [{ type: "Magic" }, 'type "Magic" is not supported'],
+  ...["Host", "X-Forwarded-For", "a_b", "a b"].map((sessionName): [object, string] => [
+    { type: "Header", sessionName },
+    `sessionName "${sessionName}" is not a header that clients can send`,
+  ]),
   [{ sessionName: "a b" }, `sessionName "a b" is not a cookie's name`],
   [{ sessionName: "a;Path=/" }, `sessionName "a;Path=/" is not a cookie's name`],
   [

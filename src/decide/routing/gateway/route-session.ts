@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type { HttpRouteRule } from "../../../kube/kinds/http-route.ts";
 import type { RoutePolicy } from "../../route-policy.ts";
 import { shown } from "../shown-text.ts";
-import { durationMsOf } from "./route-filters.ts";
+import { durationMsOf, isClientHeader } from "./route-filters.ts";
 
 export interface RuleSession {
   readonly policy: Pick<RoutePolicy, "balance">;
@@ -20,7 +20,7 @@ const maxAgeSeconds = 400 * 86_400;
 
 const nothing: RuleSession["policy"] = {};
 
-/** `rule` is a text of its own for each rule: two rules without a name must not share a cookie. */
+/** `rule` is a text of its own for each rule: two rules without a name must not share a session. */
 export function sessionOfRule(
   { session }: Pick<HttpRouteRule, "session">,
   rule: string,
@@ -31,8 +31,22 @@ export function sessionOfRule(
     policy: nothing,
     ignored: [`${why}, so there are no sessions`],
   });
-  if (type !== "Cookie") return without(`type ${shown(type)} is not supported`);
+  const ofIdle = idleTimeout === undefined ? [] : ["idleTimeout is not supported and ignored"];
   const cookie = name ?? `lockstep-${digest(rule)}`;
+  if (type === "Header") {
+    if (!isClientHeader(cookie)) {
+      return without(`sessionName ${shown(cookie)} is not a header that clients can send`);
+    }
+    const ofAbsolute = absoluteTimeout !== undefined;
+    return {
+      policy: { balance: { method: "round-robin", sessionHeader: cookie } },
+      ignored: [
+        ...(ofAbsolute ? ["absoluteTimeout needs the type Cookie and is ignored"] : []),
+        ...ofIdle,
+      ],
+    };
+  }
+  if (type !== "Cookie") return without(`type ${shown(type)} is not supported`);
   if (!cookieName.test(cookie))
     return without(`sessionName ${shown(cookie)} is not a cookie's name`);
   const lifetimeMs = absoluteTimeout === undefined ? undefined : durationMsOf(absoluteTimeout);
@@ -52,7 +66,7 @@ export function sessionOfRule(
       ...(isPermanent || absoluteTimeout === undefined
         ? []
         : ["absoluteTimeout needs the lifetimeType Permanent and is ignored"]),
-      ...(idleTimeout === undefined ? [] : ["idleTimeout is not supported and ignored"]),
+      ...ofIdle,
     ],
   };
 }
