@@ -48,6 +48,8 @@ export interface DecisionsOptions
     Pick<ShownGatewaysOptions, "gateways"> {
   /** The clusters whose services are routed to. */
   readonly sources: readonly SnapshotSource[];
+  /** The same for services of ServiceImports; without it they have no endpoints. */
+  readonly imported?: readonly SnapshotSource[] | undefined;
   /** Options of the routes, except the class. */
   readonly routing?: Omit<RoutingOptions, "className"> | undefined;
   /** The current policy; it may change between two decisions. */
@@ -239,7 +241,7 @@ export class Decisions {
     if (backend === undefined) return false;
     const { namespace, name } = backend;
     let published = 0;
-    for (const source of this.#options.sources) {
+    for (const source of this.#sourcesOf(backend)) {
       const { slices } = source.publishedOf(namespace, name);
       for (const { endpoints } of slices) published += endpoints.length;
     }
@@ -306,10 +308,10 @@ export class Decisions {
     if (backend === undefined) return undefined;
     this.#turns += 1;
     const turn = this.#turns;
-    const { sources, policy, probes, onTruth, remembered, accessCluster } = this.#options;
-    const { externalNames } = this.#options;
-    const { namespace, name, port } = backend;
-    const snapshot = snapshotService(sources, namespace, name, {
+    const { policy, probes, onTruth, remembered, accessCluster, externalNames } = this.#options;
+    const { namespace, name, port, isImport } = backend;
+    const snapshot = snapshotService(this.#sourcesOf(backend), namespace, name, {
+      isImport,
       evidence: this.#evidenceFor(key),
       remembered: remembered?.get(key),
       accessCluster,
@@ -356,6 +358,11 @@ export class Decisions {
     }
     const routed: ChangedRoutes = { ...noRoutes, services: new Set(backends) };
     if (backends.length > 0) yield* this.#applying({ routes: true, services: new Map(), routed });
+  }
+
+  #sourcesOf({ isImport }: Backend): readonly SnapshotSource[] {
+    const { sources, imported = [] } = this.#options;
+    return isImport === true ? imported : sources;
   }
 
   #evidenceFor(key: string): Evidence | undefined {

@@ -18,6 +18,7 @@ import { secretKind, tlsSecretType } from "../kube/kinds/secret.ts";
 import type { KnownBefore } from "../kube/reflector/reflector-removals.ts";
 import { type Lane, Workqueue } from "../kube/workqueue/workqueue.ts";
 import { runWorkers } from "../kube/workqueue/workqueue-workers.ts";
+import { ImportedServices } from "../model/imported-services.ts";
 import type { RememberedEndpoints } from "../model/remembered-endpoint.ts";
 import { checkedCertificate } from "../sources/checked-certificate.ts";
 import { ClusterSource } from "../sources/cluster-source.ts";
@@ -28,6 +29,8 @@ import { IngressSource, type InputChange } from "../sources/ingress-source.ts";
 import { Probes } from "../sources/probes.ts";
 import { ProxyFeedback, type ProxyReporter } from "../sources/proxy-feedback.ts";
 import { type SecretReference, SecretSource } from "../sources/secret-source.ts";
+import { ServiceExports } from "../sources/service-exports.ts";
+import { ServiceImports } from "../sources/service-imports.ts";
 import { Decisions, type DecisionsOptions, type TruthChange } from "./decisions.ts";
 import { ingressMetrics } from "./ingress-metrics.ts";
 import { NamespaceRests } from "./namespace-rests.ts";
@@ -108,6 +111,10 @@ export class IngressLoop {
   readonly asked: IngressSource;
   /** Absent where Gateways are not served. */
   readonly gateways: GatewaySource | undefined;
+  /** The same. */
+  readonly imports: ServiceImports | undefined;
+  /** Of the clusters where pods run. Watched only where there are ServiceImports. */
+  readonly #exports: readonly ServiceExports[];
   readonly secrets: SecretSource;
   readonly passwords: SecretSource<PasswordSecret>;
   readonly probes: Probes;
@@ -182,6 +189,31 @@ export class IngressLoop {
         cluster: access.name,
         onRoutes: (change) => this.#inputsChanged(change),
       });
+    this.#exports = clusters.map(
+      ({ name, client }) =>
+        new ServiceExports({
+          ...shared,
+          client,
+          cluster: name,
+          onExport: (key) => this.#queue(this.decisions.backendsOf(key), "fresh"),
+          onKnown: () => this.#queue(this.decisions.backendKeys, "resync"),
+        }),
+    );
+    this.imports =
+      options.ports &&
+      new ServiceImports({
+        ...shared,
+        client: access.client,
+        cluster: access.name,
+        onImport: (key) => {
+          this.#queue(this.decisions.backendsOf(key), "fresh");
+          this.#inputsChanged({ namespace: splitObjectKey(key).namespace, size: 1 });
+        },
+        onFound: () => {
+          for (const one of this.#exports) one.start();
+        },
+        onKnown: () => this.#inputsChanged(),
+      });
     const secretSource = {
       ...shared,
       client: access.client,
@@ -215,6 +247,7 @@ export class IngressLoop {
         onChange: (peers) => this.#queue(this.decisions.backendsAt(peers), "fresh"),
       });
     const { sources, asked, secrets, passwords, probes, externalNames, feedback } = this;
+    const imported = this.#importedServices();
     this.decisions = new Decisions({
       ...options,
       sources,
@@ -226,8 +259,10 @@ export class IngressLoop {
             ports: options.ports,
             addresses: options.gatewayAddresses,
             namespaces: asked,
+            imports: imported,
           },
         }),
+      imported: imported?.sources,
       secrets,
       passwords,
       probes,
@@ -236,6 +271,22 @@ export class IngressLoop {
       policy: () => this.#policy,
       accessCluster: access.name,
     });
+  }
+
+  #importedServices(): ImportedServices | undefined {
+    if (this.imports === undefined) return undefined;
+    const exports = this.#exports;
+    const clusters = this.sources.flatMap((source, at) =>
+      exports[at] === undefined ? [] : [{ source, exports: exports[at] }],
+    );
+    const accessCluster = this.#options.access.name;
+    return new ImportedServices({ imports: this.imports, accessCluster, clusters });
+  }
+
+  /** Whether it is known which services may be imported, and where they are. */
+  get #areImportsSettled(): boolean {
+    if (this.imports === undefined || this.imports.isAbsent) return true;
+    return this.imports.settled && this.#exports.every((one) => one.settled);
   }
 
   /** Whether the first decision has been made. */
@@ -271,6 +322,7 @@ export class IngressLoop {
     try {
       this.asked.start();
       this.gateways?.start();
+      this.imports?.start();
       for (const source of this.sources) source.start();
       this.feedback?.start();
       await this.#waitForSources(signal);
@@ -293,6 +345,8 @@ export class IngressLoop {
       const parts = [
         this.asked,
         ...(this.gateways === undefined ? [] : [this.gateways]),
+        ...(this.imports === undefined ? [] : [this.imports]),
+        ...this.#exports,
         this.secrets,
         this.passwords,
         this.probes,
@@ -424,7 +478,8 @@ export class IngressLoop {
     const isKnown = () =>
       this.asked.settled &&
       (this.gateways === undefined || this.gateways.settled) &&
-      (this.sources.every((source) => source.settled) || isOver(patienceMs));
+      ((this.#areImportsSettled && this.sources.every((source) => source.settled)) ||
+        isOver(patienceMs));
     while (!isKnown()) await timers.sleep(lookAgainMs, signal);
     // Nor may certificates go missing that a proxy shows already, or users that it lets in.
     this.decisions.certificates.wantSecrets(this.decisions.gateways.decide().claims);

@@ -21,6 +21,8 @@ export const ingressPermissionEffects: PermissionEffects = {
   grpcroutes: "GRPCRoutes and their changes are not served",
   referencegrants: "references of Gateways and routes to other namespaces are refused",
   backendtlspolicies: "Services of a BackendTLSPolicy get plain HTTP instead of nothing",
+  serviceimports: "routes to ServiceImports are answered with 500",
+  serviceexports: "this cluster counts as one that exports no service to routes of ServiceImports",
   "gatewayclasses/status": "GatewayClasses show no status",
   "gateways/status": "Gateways show no status and no address",
   "httproutes/status": "HTTPRoutes show no status, also not why one is refused",

@@ -17,6 +17,7 @@ import type { HostProblems } from "../decide/status/gateway-status.ts";
 import type { Clock } from "../environment/clock.ts";
 import { atOnce, type Steps } from "../environment/steps.ts";
 import { objectKey } from "../kube/kinds/kind.ts";
+import type { ImportedServices } from "../model/imported-services.ts";
 import type { SnapshotSource } from "../model/service-snapshot.ts";
 import type { GatewaySource } from "../sources/gateway-source.ts";
 import type { IngressSource } from "../sources/ingress-source.ts";
@@ -27,6 +28,8 @@ export interface GatewayOptions {
   readonly ports: ProxyPorts;
   readonly addresses?: readonly string[] | undefined;
   readonly namespaces: Pick<IngressSource, "labelsOf">;
+  /** Without them ServiceImports count as not installed. */
+  readonly imports?: Pick<ImportedServices, "find"> | undefined;
 }
 
 export interface ShownGatewaysOptions {
@@ -72,7 +75,7 @@ export class ShownGateways {
   *deciding(): Steps<GatewayDecision> {
     const { gateways, secrets, clock } = this.#options;
     if (gateways === undefined) return noGateways;
-    const { source, ports, addresses, namespaces } = gateways;
+    const { source, ports, addresses, namespaces, imports } = gateways;
     const services = new Map<string, KnownService>();
     this.#asked = services;
     const serviceOf = (namespace: string, name: string): KnownService => {
@@ -94,6 +97,7 @@ export class ShownGateways {
       },
       hasService: (namespace, name) => serviceOf(namespace, name).isThere,
       appProtocol: (namespace, name, port) => serviceOf(namespace, name).appProtocols?.get(port),
+      importOf: (namespace, name) => imports?.find(namespace, name),
     });
     this.#services = services;
     return this.#decision;

@@ -26,6 +26,8 @@ export interface ServiceSnapshot {
   readonly unlisted?: readonly UnlistedCluster[];
   /** Clusters of which it is not known at all whether they have it; none when absent. */
   readonly silent?: readonly string[];
+  /** It is the service of a ServiceImport: in clusters that do not export it, it does not count. */
+  readonly isImport?: true;
 }
 
 /** A cluster of which nothing is known but what was written down before. */
@@ -112,6 +114,8 @@ export interface SnapshotContext {
   readonly names?: Pick<ExternalNames, "answerOf"> | undefined;
   /** Of services for which this is false no endpoint is of use, so none is looked at. */
   readonly isAsked?: ((service: Service) => boolean) | undefined;
+  /** See `ServiceSnapshot`. */
+  readonly isImport?: true | undefined;
 }
 
 /** The results of probes and requests, beside the data of clusters. */
@@ -152,7 +156,20 @@ export function snapshotService(
     ...(isLocal ? { accessCluster } : {}),
     ...(unlisted.length === 0 ? {} : { unlisted }),
     ...(silent.length === 0 ? {} : { silent }),
+    ...(context.isImport === true && { isImport: true }),
   };
+}
+
+/** Of a service that no cluster has. */
+export function describeAbsence({
+  namespace,
+  name,
+  isImport,
+}: Pick<ServiceSnapshot, "namespace" | "name" | "isImport">): string {
+  const key = `${namespace}/${name}`;
+  return isImport === true
+    ? `no cluster exports the service ${key}`
+    : `service ${key} does not exist in any cluster`;
 }
 
 const noDoubts: ReadonlyMap<EndpointId, StandingDoubt> = new Map();

@@ -129,6 +129,11 @@ export class ClusterSource {
     return this.#published.of(namespace, name);
   }
 
+  /** The slices of a ServiceImport in this cluster. */
+  importedOf(namespace: string, name: string): PublishedObjects {
+    return this.#published.importedOf(namespace, name);
+  }
+
   /** When this version was first seen; now, for one that is about to be delivered. */
   seenAtMs(object: Projected): MonotonicMs {
     return this.#seenAt.get(object) ?? this.#options.clock.monotonicMs();

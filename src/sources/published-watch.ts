@@ -6,6 +6,7 @@ import type { KubeClient } from "../kube/client/client.ts";
 import {
   type EndpointSlice,
   endpointSliceKind,
+  importNameOf,
   serviceNameOf,
 } from "../kube/kinds/endpoint-slice.ts";
 import { type Endpoints, endpointsKind } from "../kube/kinds/endpoints.ts";
@@ -35,7 +36,10 @@ export interface PublishedObjects {
 }
 
 type Watched =
-  | { readonly form: "endpointslices"; readonly reflector: Reflector<EndpointSlice, "service"> }
+  | {
+      readonly form: "endpointslices";
+      readonly reflector: Reflector<EndpointSlice, "service" | "import">;
+    }
   | { readonly form: "endpoints"; readonly reflector: Reflector<Endpoints> };
 
 export class PublishedWatch {
@@ -53,6 +57,13 @@ export class PublishedWatch {
       return { form: "endpoints", slices: [], endpoints };
     }
     const slices = watched?.reflector.store.byIndex("service", `${namespace}/${name}`) ?? [];
+    return { form: "endpointslices", slices: [...slices], endpoints: undefined };
+  }
+
+  /** Of a ServiceImport; only slices can belong to one. */
+  importedOf(namespace: string, name: string): PublishedObjects {
+    const watched = this.#watched?.form === "endpointslices" ? this.#watched : undefined;
+    const slices = watched?.reflector.store.byIndex("import", `${namespace}/${name}`) ?? [];
     return { form: "endpointslices", slices: [...slices], endpoints: undefined };
   }
 
@@ -103,15 +114,16 @@ export class PublishedWatch {
 
   #slices(): Watched {
     const onSlice = (change: Change<EndpointSlice>): void => {
-      const after = serviceKeyOf(change.object);
-      const before = change.type === "updated" ? serviceKeyOf(change.previous) : undefined;
-      const keys = new Set([before, after].filter((key) => key !== undefined));
+      const versions =
+        change.type === "updated" ? [change.previous, change.object] : [change.object];
+      const named = versions.flatMap((one) => [serviceKeyOf(one), importKeyOf(one)]);
+      const keys = new Set(named.filter((key) => key !== undefined));
       this.#options.onChange(change, [...keys]);
     };
     const reflector = new Reflector({
       ...this.#options,
       kind: endpointSliceKind,
-      indexes: { service: serviceKeyOf },
+      indexes: { service: serviceKeyOf, import: importKeyOf },
       handlers: [onSlice],
     });
     return { form: "endpointslices", reflector };
@@ -131,6 +143,13 @@ export class PublishedWatch {
 }
 
 function serviceKeyOf(slice: EndpointSlice): string | undefined {
-  const name = serviceNameOf(slice);
-  return name === undefined ? undefined : `${slice.metadata.namespace}/${name}`;
+  return keyOf(slice, serviceNameOf(slice));
+}
+
+function importKeyOf(slice: EndpointSlice): string | undefined {
+  return keyOf(slice, importNameOf(slice));
+}
+
+function keyOf({ metadata }: EndpointSlice, name: string | undefined): string | undefined {
+  return name === undefined ? undefined : `${metadata.namespace}/${name}`;
 }

@@ -274,7 +274,7 @@ class RightsWorld {
     return { refusals: [...this.#refusals], complaints, missing, missingInSync, ...shown };
   }
 
-  /** A route of another namespace's service, which a grant allows. */
+  /** Routes of another namespace's service, as such and as a ServiceImport, which a grant allows. */
   async #publishGateway(): Promise<void> {
     const apiVersion = "gateway.networking.k8s.io/v1";
     await this.#call("edge", "POST", "/api/v1/namespaces", { metadata: { name: "team" } });
@@ -313,6 +313,17 @@ class RightsWorld {
         rules: [{ backendRefs: [{ name: "web", port: 80 }] }],
       },
     });
+    const imported = { group: "multicluster.x-k8s.io", kind: "ServiceImport", name: "web" };
+    await this.#call("edge", "POST", `${gatewayApi}/namespaces/team/httproutes`, {
+      apiVersion,
+      kind: "HTTPRoute",
+      metadata: { name: "imported" },
+      spec: {
+        parentRefs: [{ name: "edge" }],
+        hostnames: ["imported.example"],
+        rules: [{ backendRefs: [{ ...imported, namespace: "shop", port: 81 }] }],
+      },
+    });
     await this.#call("edge", "POST", `${gatewayApi}/namespaces/team/httproutes`, {
       apiVersion,
       kind: "HTTPRoute",
@@ -336,7 +347,10 @@ class RightsWorld {
       metadata: { name: "team" },
       spec: {
         from: [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: "team" }],
-        to: [{ group: "", kind: "Service" }],
+        to: [
+          { group: "", kind: "Service" },
+          { group: "multicluster.x-k8s.io", kind: "ServiceImport" },
+        ],
       },
     });
   }

@@ -3,7 +3,11 @@
 // problem stays the same object while it has not changed.
 import { assertCostly } from "../../environment/assert.ts";
 import { splitObjectKey } from "../../kube/kinds/kind.ts";
-import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
+import {
+  describeAbsence,
+  type ServiceInCluster,
+  type ServiceSnapshot,
+} from "../../model/service-snapshot.ts";
 import { servicePort } from "../truth/candidates.ts";
 import type { RouteOrigin, RoutingProblem } from "./route.ts";
 import { plain } from "./shown-text.ts";
@@ -68,7 +72,7 @@ function problemOf(origin: RouteOrigin, key: string, missing: string): RoutingPr
 
 /** The part of a snapshot that says whether a service and its ports exist. */
 export interface ServiceExistence
-  extends Pick<ServiceSnapshot, "namespace" | "name" | "unlisted" | "silent"> {
+  extends Pick<ServiceSnapshot, "namespace" | "name" | "unlisted" | "silent" | "isImport"> {
   readonly clusters: readonly Pick<ServiceInCluster, "cluster" | "service" | "external">[];
 }
 
@@ -81,7 +85,7 @@ export function missingOf(snapshot: ServiceExistence, port: number | string): st
   const isAllKnown = unlisted.length + silent.length === 0;
   const key = `${namespace}/${name}`;
   if (clusters.length === 0) {
-    return isAllKnown ? `service ${key} does not exist in any cluster, ${unanswered}` : undefined;
+    return isAllKnown ? `${describeAbsence(snapshot)}, ${unanswered}` : undefined;
   }
   const beyond = clusters.find(({ external }) => external?.isBeyond === true);
   if (beyond !== undefined) {

@@ -35,6 +35,8 @@ export interface Backend {
   readonly name: string;
   /** The number or the name of the service's port. */
   readonly port: number | string;
+  /** The ServiceImport of this name is meant: the service in the clusters that export it. */
+  readonly isImport?: true;
 }
 
 export interface RouteMatch extends Pick<PathRule, "path" | "type"> {
@@ -109,9 +111,12 @@ export interface RoutingProblem {
   readonly reason?: ProblemReason;
 }
 
-/** A port name has a letter in it, so that numbers and names cannot be mistaken for each other. */
-export function backendKey({ namespace, name, port }: Backend): string {
-  return `${namespace}/${name}:${port}`;
+/**
+ * A port name has a letter in it, so that numbers and names cannot be mistaken for each other. No port
+ * has a dot, so that a Service and a ServiceImport have different keys.
+ */
+export function backendKey({ namespace, name, port, isImport }: Backend): string {
+  return `${namespace}/${name}:${port}${isImport === true ? ".import" : ""}`;
 }
 
 /** Of a rule as it is pushed, without its path and its service: field names and the key of a policy. */

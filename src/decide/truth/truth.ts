@@ -2,7 +2,11 @@
 // everything the model knows. Pure: the same snapshot gives the same truth, in whatever order its
 // facts stand.
 import { atOnce, mapInSteps, type Steps, sortedInSteps } from "../../environment/steps.ts";
-import type { ServiceInCluster, ServiceSnapshot } from "../../model/service-snapshot.ts";
+import {
+  describeAbsence,
+  type ServiceInCluster,
+  type ServiceSnapshot,
+} from "../../model/service-snapshot.ts";
 import type { Doubt } from "../../sources/probes.ts";
 import { compareText } from "../compare-text.ts";
 import { isRouted } from "../decision.ts";
@@ -137,10 +141,11 @@ function placed(
 }
 
 function problemsOf(
-  { namespace, name, clusters, unlisted = [], silent = [] }: ServiceSnapshot,
+  snapshot: ServiceSnapshot,
   port: number | string,
   policy: TruthPolicy,
 ): readonly string[] {
+  const { namespace, name, clusters, unlisted = [], silent = [] } = snapshot;
   const key = `${namespace}/${name}`;
   const unknown = [
     ...unlisted.map(
@@ -150,7 +155,7 @@ function problemsOf(
     ...silent.map((cluster) => `the cluster ${cluster} has not answered yet: it may have ${key}`),
   ];
   if (clusters.length === 0) {
-    return unknown.length === 0 ? [`service ${key} does not exist in any cluster`] : unknown;
+    return unknown.length === 0 ? [describeAbsence(snapshot)] : unknown;
   }
   const missing = clusters.flatMap((facts) => {
     const { cluster, service, published } = facts;

@@ -61,6 +61,11 @@ export function serviceNameOf(slice: EndpointSlice): string | undefined {
   return slice.metadata.labels["kubernetes.io/service-name"];
 }
 
+/** The ServiceImport a slice belongs to (KEP-1645); undefined for one that names none. */
+export function importNameOf(slice: EndpointSlice): string | undefined {
+  return slice.metadata.labels["multicluster.kubernetes.io/service-name"];
+}
+
 /** The writer of the slice: `endpointslice-controller.k8s.io` for the ordinary controller. */
 export function managedByOf(slice: EndpointSlice): string | undefined {
   return slice.metadata.labels["endpointslice.kubernetes.io/managed-by"];

@@ -10,6 +10,7 @@ import {
 import type { WallMs } from "../../../environment/clock.ts";
 import type { BackendTlsPolicy } from "../../../kube/kinds/backend-tls-policy.ts";
 import { backendTlsPolicyStatus } from "../../status/gateway-status.ts";
+import { BackendPolicies } from "./backend-policies.ts";
 import { GatewayFrontEnd } from "./gateway-front-end.ts";
 
 const listener = { name: "http", port: 80, protocol: "HTTP" };
@@ -79,6 +80,15 @@ it("sends nothing to a Service of a policy: neither its share nor a rule of its 
     message:
       'backend "infra/secure": BackendTLSPolicy "infra/secure" is not supported, so nothing is sent there',
   });
+});
+
+it("tells a ServiceImport from the Service of its name", () => {
+  const kind = { group: "multicluster.x-k8s.io", kind: "ServiceImport" };
+  const policy = backendTlsPolicy({ name: "all" }, { targetRefs: [{ ...kind, name: "secure" }] });
+  const policies = new BackendPolicies([policy]);
+  const named = { namespace: "infra", name: "secure" };
+  expect(policies.of({ ...kind, ...named })).toBe("infra/all");
+  expect(policies.of({ group: "", kind: "Service", ...named })).toBeUndefined();
 });
 
 it("is not accepted at each Gateway that leads to its Service, and leaves what others wrote", () => {

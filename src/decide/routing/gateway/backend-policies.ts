@@ -1,10 +1,11 @@
-// Services whose endpoints a BackendTLSPolicy wants to be asked over TLS. The proxy cannot verify endpoints
-// by a CA that is data, so nothing is sent there, and the policy is not accepted. Pure.
+// Services and ServiceImports whose endpoints a BackendTLSPolicy wants to be asked over TLS. The proxy cannot
+// verify endpoints by a CA that is data, so nothing is sent there, and the policy is not accepted. Pure.
 import type { BackendTlsPolicy } from "../../../kube/kinds/backend-tls-policy.ts";
 import type { HttpRoute } from "../../../kube/kinds/http-route.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
 import { compareText } from "../../compare-text.ts";
 import type { DecidedParent } from "./attachment.ts";
+import type { GrantedTarget } from "./reference-grants.ts";
 
 /** A Gateway of ours that leads to one of its Services. */
 export interface DecidedPolicy {
@@ -13,9 +14,10 @@ export interface DecidedPolicy {
   readonly gateways: readonly string[];
 }
 
-/** By `namespace/name` of a Service, the policies that name it. */
+/** The policies that name a Service or a ServiceImport. */
 export class BackendPolicies {
-  readonly #ofService = new Map<string, BackendTlsPolicy[]>();
+  /** By `keyOf`. */
+  readonly #ofTarget = new Map<string, BackendTlsPolicy[]>();
   readonly #all: readonly BackendTlsPolicy[];
 
   constructor(policies: readonly BackendTlsPolicy[]) {
@@ -23,22 +25,21 @@ export class BackendPolicies {
     for (const policy of policies) {
       const { namespace } = policy.metadata;
       for (const { group, kind, name } of policy.targets) {
-        if (group !== "" || kind !== "Service") continue;
-        const key = objectKey({ namespace, name });
-        this.#ofService.set(key, [...(this.#ofService.get(key) ?? []), policy]);
+        const key = keyOf({ group, kind, namespace, name });
+        this.#ofTarget.set(key, [...(this.#ofTarget.get(key) ?? []), policy]);
       }
     }
   }
 
-  /** `namespace/name` of one; undefined for a Service without any. */
-  of(service: string): string | undefined {
-    const [first] = this.#ofService.get(service) ?? [];
+  /** `namespace/name` of one; undefined for a backend without any. */
+  of(target: GrantedTarget): string | undefined {
+    const [first] = this.#ofTarget.get(keyOf(target)) ?? [];
     return first && objectKey(first.metadata);
   }
 
-  /** Equal for those that name the same Services. */
-  get services(): readonly string[] {
-    return [...this.#ofService.keys()].sort(compareText);
+  /** Equal for those that name the same backends. */
+  get targets(): readonly string[] {
+    return [...this.#ofTarget.keys()].sort(compareText);
   }
 
   decide(
@@ -50,8 +51,8 @@ export class BackendPolicies {
       const gateways = parents.flatMap(({ attachments }) =>
         attachments.map(({ listener }) => objectKey(listener.origin)),
       );
-      for (const service of servicesOf(route)) {
-        for (const policy of this.#ofService.get(service) ?? []) {
+      for (const target of targetsOf(route)) {
+        for (const policy of this.#ofTarget.get(target) ?? []) {
           const known = found.get(policy) ?? new Set();
           for (const gateway of gateways) known.add(gateway);
           found.set(policy, known);
@@ -65,11 +66,16 @@ export class BackendPolicies {
   }
 }
 
-function servicesOf({ metadata, rules }: HttpRoute): readonly string[] {
+function targetsOf({ metadata, rules }: HttpRoute): readonly string[] {
   return rules.flatMap(({ backendRefs, filters }) => {
     const copies = filters.flatMap(({ mirror }) => mirror?.backend ?? []);
-    return [...backendRefs, ...copies].map(({ namespace = metadata.namespace, name }) =>
-      objectKey({ namespace, name }),
+    return [...backendRefs, ...copies].map(
+      ({ group, kind, namespace = metadata.namespace, name }) =>
+        keyOf({ group, kind, namespace, name }),
     );
   });
+}
+
+function keyOf({ group, kind, ...named }: GrantedTarget): string {
+  return `${group} ${kind} ${objectKey(named)}`;
 }

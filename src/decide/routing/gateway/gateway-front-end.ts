@@ -10,6 +10,7 @@ import type { HttpRoute } from "../../../kube/kinds/http-route.ts";
 import type { StringMap } from "../../../kube/kinds/intern.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
 import type { ReferenceGrant } from "../../../kube/kinds/reference-grant.ts";
+import type { ImportedService } from "../../../model/imported-services.ts";
 import type { IngressClaims } from "../certificate-claims.ts";
 import { anyHost } from "../host-name.ts";
 import type { IngressRoutes } from "../ingress/ingress-routes.ts";
@@ -117,7 +118,7 @@ interface Shared {
   readonly ports: ListenerFacts["ports"] | undefined;
   readonly grants: readonly ReferenceGrant[];
   /** That a policy is for. */
-  readonly services: readonly string[];
+  readonly targets: readonly string[];
   readonly listeners: readonly DecidedListener[];
 }
 
@@ -150,7 +151,7 @@ export class GatewayFrontEnd {
     const ofClasses = new Set(classes.map(({ metadata }) => metadata.name));
     const grants = new ReferenceGrants(objects.grants);
     const policies = new BackendPolicies(objects.policies ?? []);
-    const { services } = policies;
+    const { targets } = policies;
     const own = objects.gateways
       .filter(({ className }) => ofClasses.has(className))
       .sort((a, b) => compareAge(gatewayOrigin(a), gatewayOrigin(b)));
@@ -165,7 +166,7 @@ export class GatewayFrontEnd {
       policies,
       areReferencesSame:
         areSameObjects(this.#shared.grants, objects.grants) &&
-        isDeepStrictEqual(this.#shared.services, services),
+        isDeepStrictEqual(this.#shared.targets, targets),
       listenersOf: (key) => ofGateway.get(key),
       facts,
     };
@@ -202,7 +203,7 @@ export class GatewayFrontEnd {
       if (!isSame || known.length % samePerStep === 0) yield;
     }
     this.#routes = known;
-    this.#shared = { ports: facts.ports, grants: objects.grants, services, listeners };
+    this.#shared = { ports: facts.ports, grants: objects.grants, targets, listeners };
     return {
       classes,
       gateways: decided.map((one) => ({
@@ -278,7 +279,7 @@ export class GatewayFrontEnd {
 /** Routes that are as before: to look at one takes less than a microsecond. */
 const samePerStep = 64;
 
-const nothingShared: Shared = { ports: undefined, grants: [], services: [], listeners: [] };
+const nothingShared: Shared = { ports: undefined, grants: [], targets: [], listeners: [] };
 
 interface RouteTerms {
   readonly names: ListenerNames;
@@ -326,8 +327,8 @@ function decideRoute(
   }
   const ruledBy = new AskedFacts();
   if (parents.length === 0) return { ...shared, ruledBy, decided: undefined, asked: undefined };
-  const { hasService, appProtocol } = ruledBy.from(facts);
-  const rules = httpRouteRules(route, reached, { grants, policies, hasService, appProtocol });
+  const backendFacts = ruledBy.from(facts);
+  const rules = httpRouteRules(route, reached, { grants, policies, ...backendFacts });
   const { routes } = rules;
   const areSame = isDeepStrictEqual(before?.asked?.routes, routes);
   const asked = areSame ? before?.asked : routes.length > 0 ? askedRoutes(routes) : undefined;
@@ -352,18 +353,20 @@ class KnownRoutes {
   }
 }
 
-type ServicePortName = readonly [namespace: string, name: string, port: number];
+type ServiceName = readonly [namespace: string, name: string];
+type ServicePortName = readonly [...ServiceName, port: number];
 
 /** Every fact that a result was made of. */
 class AskedFacts {
   readonly #labels = new Map<string, StringMap | undefined>();
-  readonly #services: (readonly [namespace: string, name: string, isThere: boolean])[] = [];
+  readonly #services: (readonly [...ServiceName, isThere: boolean])[] = [];
   readonly #protocols: (readonly [...ServicePortName, protocol: string | undefined])[] = [];
+  readonly #imports: (readonly [...ServiceName, found: ImportedService | undefined])[] = [];
 
   /** These facts, each kept once it is asked for. */
   from(
     facts: GatewayFacts,
-  ): Required<Pick<GatewayFacts, "labelsOf" | "hasService" | "appProtocol">> {
+  ): Required<Pick<GatewayFacts, "labelsOf" | "hasService" | "appProtocol" | "importOf">> {
     return {
       labelsOf: (namespace) => {
         const labels = facts.labelsOf(namespace);
@@ -380,6 +383,11 @@ class AskedFacts {
         this.#protocols.push([...port, protocol]);
         return protocol;
       },
+      importOf: (namespace, name) => {
+        const found = facts.importOf?.(namespace, name);
+        this.#imports.push([namespace, name, found]);
+        return found;
+      },
     };
   }
 
@@ -393,6 +401,9 @@ class AskedFacts {
     }
     for (const [namespace, name, port, protocol] of this.#protocols) {
       if (now.appProtocol?.(namespace, name, port) !== protocol) return false;
+    }
+    for (const [namespace, name, found] of this.#imports) {
+      if (!isDeepStrictEqual(now.importOf?.(namespace, name), found)) return false;
     }
     return true;
   }

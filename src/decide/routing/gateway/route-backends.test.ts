@@ -3,15 +3,20 @@ import { grpcRoute, httpRoute, referenceGrant } from "../../../../tests/gateway/
 import { ReferenceGrants } from "./reference-grants.ts";
 import { backendsOfRule, mirrorsOfRule } from "./route-backends.ts";
 
-function mirrorsOf(mirrors: readonly object[]): ReturnType<typeof mirrorsOfRule> | undefined {
+function mirrorsOf(
+  mirrors: readonly object[],
+  { to = [{ group: "", kind: "Service" }], areImportsInstalled = true } = {},
+): ReturnType<typeof mirrorsOfRule> | undefined {
   const filters = mirrors.map((requestMirror) => ({ type: "RequestMirror", requestMirror }));
   const route = httpRoute({ name: "web" }, { rules: [{ filters }] });
   const [rule] = route.rules;
   const from = [{ group: "gateway.networking.k8s.io", kind: "HTTPRoute", namespace: "infra" }];
-  const to = [{ group: "", kind: "Service" }];
   const grant = referenceGrant({ namespace: "open", name: "all" }, { from, to });
   const hasService = (_: string, name: string) => name !== "missing";
-  const facts = { grants: new ReferenceGrants([grant]), hasService };
+  const appProtocols = new Map([[82, "kubernetes.io/h2c"]]);
+  const importOf = (_: string, name: string) =>
+    areImportsInstalled ? { isThere: name !== "missing", appProtocols } : undefined;
+  const facts = { grants: new ReferenceGrants([grant]), hasService, importOf };
   return rule && mirrorsOfRule(rule, route, facts);
 }
 
@@ -34,6 +39,47 @@ it("sends copies to each service, or to a share of the requests", () => {
     ],
     problems: [],
   });
+});
+
+const serviceImport = { group: "multicluster.x-k8s.io", kind: "ServiceImport" };
+
+it("takes a ServiceImport for a backend of its own, which needs a grant for its kind", () => {
+  const mirrors = [
+    to("one"),
+    to("one", serviceImport),
+    to("missing", serviceImport),
+    to("one", { ...serviceImport, namespace: "open" }),
+    to("one", { ...serviceImport, group: "" }),
+  ];
+  const found = mirrorsOf(mirrors);
+  expect(found?.mirrors.map(({ service }) => service)).toEqual([
+    "infra/one:80",
+    "infra/one:80.import",
+  ]);
+  expect(found?.problems).toEqual([
+    {
+      reason: "BackendNotFound",
+      message: 'backend "infra/missing": there is no such ServiceImport',
+    },
+    { reason: "RefNotPermitted", message: 'backend "open/one": no ReferenceGrant allows it' },
+    {
+      reason: "InvalidKind",
+      message: 'backend "infra/one": only Services and ServiceImports are supported',
+    },
+  ]);
+  const granted = mirrorsOf([to("one", { ...serviceImport, namespace: "open" })], {
+    to: [serviceImport],
+  });
+  expect(granted?.mirrors).toEqual([{ service: "open/one:80.import" }]);
+  const [problem] = mirrorsOf([to("one", { ...serviceImport, port: 82 })])?.problems ?? [];
+  expect(problem?.reason).toBe("UnsupportedProtocol");
+});
+
+it("refuses ServiceImports as an invalid kind where they are not installed", () => {
+  const found = mirrorsOf([to("one", serviceImport)], { areImportsInstalled: false });
+  expect(found?.problems).toEqual([
+    { reason: "InvalidKind", message: 'backend "infra/one": ServiceImports are not installed' },
+  ]);
 });
 
 it("sends none to a service that is missing, that no grant allows, or that is none", () => {

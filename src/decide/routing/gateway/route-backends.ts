@@ -9,6 +9,8 @@ import type {
   RouteKindName,
 } from "../../../kube/kinds/http-route.ts";
 import { objectKey } from "../../../kube/kinds/kind.ts";
+import { multiclusterGroup } from "../../../kube/kinds/service-export.ts";
+import type { ImportedService } from "../../../model/imported-services.ts";
 import type { BackendHeaders, Mirror } from "../../route-policy.ts";
 import { type Backend, type BackendShare, backendKey } from "../route.ts";
 import { shown } from "../shown-text.ts";
@@ -23,6 +25,8 @@ export interface BackendFacts {
   readonly hasService: (namespace: string, name: string) => boolean;
   /** Of a service's port; undefined where no cluster has one. */
   readonly appProtocol?: (namespace: string, name: string, port: number) => string | undefined;
+  /** A ServiceImport; undefined where that kind is not installed, as when absent. */
+  readonly importOf?: (namespace: string, name: string) => ImportedService | undefined;
 }
 
 export interface RuleBackends {
@@ -116,31 +120,41 @@ export function mirrorsOfRule(
 function backendOf(
   { group, kind, namespace, name, port }: BackendReference,
   route: Pick<HttpRoute, "kind" | "metadata">,
-  { grants, hasService, appProtocol, policies }: BackendFacts,
+  { grants, hasService, appProtocol, importOf, policies }: BackendFacts,
 ): Backend | BackendProblem {
   const own = route.metadata.namespace;
   const target = { group, kind, namespace: namespace ?? own, name };
   const what = `backend ${shown(objectKey(target))}`;
-  if (group !== "" || kind !== "Service") {
-    return { reason: "InvalidKind", message: `${what}: only Services are supported` };
+  const isImport = group === multiclusterGroup && kind === "ServiceImport";
+  if (!isImport && (group !== "" || kind !== "Service")) {
+    const message = `${what}: only Services and ServiceImports are supported`;
+    return { reason: "InvalidKind", message };
+  }
+  const imported = isImport ? importOf?.(target.namespace, name) : undefined;
+  if (isImport && imported === undefined) {
+    return { reason: "InvalidKind", message: `${what}: ServiceImports are not installed` };
   }
   const from = { group: gatewayGroup, kind: route.kind, namespace: own };
   if (!grants.allow(from, target)) {
     return { reason: "RefNotPermitted", message: `${what}: no ReferenceGrant allows it` };
   }
   const isPort = port !== undefined && port >= 1 && port <= 65_535;
-  if (!isPort || !serviceName.test(name) || !hasService(target.namespace, name)) {
-    return { reason: "BackendNotFound", message: `${what}: no cluster has this service` };
+  const isThere = imported?.isThere ?? hasService(target.namespace, name);
+  if (!isPort || !serviceName.test(name) || !isThere) {
+    const absent = isImport ? "there is no such ServiceImport" : "no cluster has this service";
+    return { reason: "BackendNotFound", message: `${what}: ${absent}` };
   }
-  const policy = policies?.of(objectKey(target));
+  const policy = policies?.of(target);
   if (policy !== undefined) {
     const message = `${what}: BackendTLSPolicy ${shown(policy)} is not supported, so nothing is sent there`;
     return { reason: "UnsupportedProtocol", message };
   }
-  const protocol = appProtocol?.(target.namespace, name, port);
+  const protocol = isImport
+    ? imported?.appProtocols?.get(port)
+    : appProtocol?.(target.namespace, name, port);
   if (protocol !== undefined && unspoken[route.kind].includes(protocol)) {
     const message = `${what}: appProtocol ${shown(protocol)} of port ${port} is not supported for ${route.kind}s, so nothing is sent there`;
     return { reason: "UnsupportedProtocol", message };
   }
-  return { namespace: target.namespace, name, port };
+  return { namespace: target.namespace, name, port, ...(isImport && { isImport }) };
 }
