@@ -13,7 +13,8 @@ import { elapsedMs, type MonotonicMs } from "../environment/clock.ts";
 import type { Environment } from "../environment/environment.ts";
 import { parseGoDuration } from "../environment/go-duration.ts";
 import type { KubeClient } from "../kube/client/client.ts";
-import type { RawRecord } from "../kube/kinds/fields.ts";
+import { MalformedObjectError, type RawRecord } from "../kube/kinds/fields.ts";
+import { type LeaderRecord, lockPath, readLeaderRecord } from "../kube/leader/lease-record.ts";
 import {
   type ControlPlaneLook,
   controlPlaneCharts,
@@ -256,15 +257,33 @@ export class ControlPlaneWatch {
     return ages.length === 0 ? undefined : Math.max(0, ...ages);
   }
 
+  /** Up to 1.19 the record may be an annotation of Endpoints alone. */
   async #leader(reader: LiveReader): Promise<ControlPlaneLook["leader"]> {
     const leases = (await reader.items("leases", `${leaseRoot}/kube-system/leases`)) ?? [];
     const lease = leases.find((one) => textIn(recordIn(one, "metadata"), "name") === manager);
-    const spec = recordIn(lease ?? {}, "spec");
-    const renewedAt = Date.parse(textIn(spec, "renewTime"));
-    if (Number.isNaN(renewedAt)) return undefined;
-    const { leaseDurationSeconds: seconds } = spec;
-    const leaseMs = typeof seconds === "number" ? seconds * 1_000 : 15_000;
-    return { renewedAgoMs: Math.max(0, this.#options.clock.wallMs() - renewedAt), leaseMs };
+    return (
+      this.#renewed(lease && { ...lease, kind: "Lease" }) ??
+      this.#renewed(await reader.object("endpoints", lockPath(endpointsLock)))
+    );
+  }
+
+  #renewed(lock: RawRecord | undefined): ControlPlaneLook["leader"] {
+    const record = recordOf(lock);
+    const renewedAt = Date.parse(record?.renewTime ?? "");
+    if (record === undefined || Number.isNaN(renewedAt)) return undefined;
+    const renewedAgoMs = Math.max(0, this.#options.clock.wallMs() - renewedAt);
+    return { renewedAgoMs, leaseMs: record.leaseDurationMs };
+  }
+}
+
+const endpointsLock = { kind: "Endpoints", namespace: "kube-system", name: manager } as const;
+
+function recordOf(lock: RawRecord | undefined): LeaderRecord | undefined {
+  try {
+    return lock && readLeaderRecord(lock);
+  } catch (error) {
+    if (error instanceof MalformedObjectError) return undefined;
+    throw error;
   }
 }
 
@@ -273,7 +292,7 @@ const noManagers =
   "Give the address of its metrics or of a Prometheus with --metrics.";
 
 const noLeader =
-  "no leader record: kube-system has no Lease kube-controller-manager. Managed clusters hide it; before 1.20 it may be on an Endpoints object.";
+  "no leader record: kube-system has no lock kube-controller-manager, as on managed clusters.";
 
 function heartbeatOf(node: RawRecord): string {
   const { conditions } = recordIn(node, "status");
