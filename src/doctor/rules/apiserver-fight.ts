@@ -4,7 +4,7 @@
 
 import { counted } from "../../environment/counted.ts";
 import { durationText } from "../../environment/duration-text.ts";
-import type { Cause, Sign } from "../cause.ts";
+import type { Cause, Conclusion, Sign } from "../cause.ts";
 import type { Evidence } from "../evidence/evidence.ts";
 import { versionParts } from "../evidence/settings.ts";
 import type { SignGroup } from "../evidence/sign-log.ts";
@@ -14,6 +14,10 @@ import { placeText } from "../evidence/sign-log.ts";
 const linesMin = 3;
 const resetsMin = 2;
 const periodMaxMs = 60_000;
+
+/** A server that is replaced leads to one, and three that are restarted in turn to three. */
+const leaseResetsMin = 3;
+const leaseResetsSure = 6;
 
 /** The lease reconciler came with 1.9. */
 const leaseMinor = 9;
@@ -39,7 +43,9 @@ export const apiserverFight: Cause = {
     ];
   },
 
-  conclude({ settings }) {
+  conclude({ settings, signs }) {
+    const resetsOfLeases = signs.get("kubernetes-endpoints-reset");
+    if (resetsOfLeases !== undefined && isLeaseForm(resetsOfLeases)) return amongLeases;
     const version = settings.version?.value;
     const hasLeases = version === undefined || versionParts(version).minor >= leaseMinor;
     const count = "--apiserver-count=N   # N: number of API servers, the same on each";
@@ -62,10 +68,31 @@ export const apiserverFight: Cause = {
   },
 };
 
+const amongLeases: Conclusion = {
+  severity: "critical",
+  cause:
+    "API servers write the same addresses into the endpoints of the kubernetes service again and again, because " +
+    "something else changes them, so clients inside the cluster are moved between servers.",
+  fix: {
+    component: "kube-apiserver",
+    change: [
+      "# on each master: the same type, or none, which is lease",
+      "grep -- --endpoint-reconciler-type /etc/kubernetes/manifests/kube-apiserver.yaml",
+      "# in etcd: one key for each server, never absent",
+      "etcdctl get --prefix --keys-only /registry/masterleases/",
+    ].join("\n"),
+    reason:
+      "A server renews its lease each 10 s, and the lease ends after 15 s. If all servers use leases, one of them " +
+      "renews too late, because etcd or the server itself is slow. A server with master-count does not count the others.",
+  },
+  missing: ["the logs of all API servers, of the same minutes"],
+};
+
 /** The master-count reconciler prints an object; the lease reconciler prints a list of addresses. */
 function resets({ signs }: Evidence): readonly Sign[] {
   const group = signs.get("kubernetes-endpoints-reset");
-  if (group === undefined || isLeaseForm(group)) return [];
+  if (group === undefined) return [];
+  if (isLeaseForm(group)) return repeatedLeases(group);
   const period = group.periodMs;
   // The second reset within a minute: in between another server has written its own addresses.
   const isSteady = group.count >= resetsMin && (period ?? group.spanMs) <= periodMaxMs;
@@ -73,6 +100,16 @@ function resets({ signs }: Evidence): readonly Sign[] {
   const lines = counted(group.count, "line");
   const text = `${lines}: an API server resets the endpoints of the kubernetes service${each}`;
   const weight = isSteady ? "proof" : "support";
+  return [{ weight, source: "logs", lines: [group.evidence(text)] }];
+}
+
+/** With leases a server writes only what differs, so the same list twice means that something changed it in between. */
+function repeatedLeases(group: SignGroup): readonly Sign[] {
+  const [list = ""] = group.topSubjects(1);
+  const times = group.mostOfOne;
+  if (times < leaseResetsMin || (group.periodMs ?? group.spanMs) > periodMaxMs) return [];
+  const text = `API servers reset the endpoints of the kubernetes service ${times} times to ${list}`;
+  const weight = times >= leaseResetsSure ? "proof" : "support";
   return [{ weight, source: "logs", lines: [group.evidence(text)] }];
 }
 

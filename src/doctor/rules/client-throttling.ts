@@ -41,6 +41,7 @@ const burstAbove = 25;
 
 /** Syncs that wait for a limit all take the same time; a slow server answers sometimes so, sometimes so. */
 const syncsMin = 5;
+const fewSyncsMin = 3;
 const pacedMinMs = 100;
 const pacedSpread = 1.5;
 
@@ -93,6 +94,7 @@ export const clientThrottling: Cause = {
           "same tokens, each for longer (workers ÷ qps). The log shows that wait alone and never " +
           "the time a change spent in the queue before it.",
       },
+      ...(signs.every(({ weight }) => weight === "support") && { missing: surer }),
     };
   },
 
@@ -101,6 +103,11 @@ export const clientThrottling: Cause = {
     return { concerns: "publishing", fixed: { qps, burst: qps + burstAbove } };
   },
 };
+
+const surer = [
+  `the log of ${component} at -v=3 or more: "Throttling request" or "client-side throttling", for endpoints`,
+  `two samples of its metrics: rest_client_rate_limiter_duration_seconds and the queue endpoint_slice`,
+];
 
 /** As in the write-ups, or twice what did not suffice. */
 function limitFor({ settings }: Evidence): number {
@@ -140,11 +147,12 @@ function logSign({ signs }: Evidence): readonly LateSign[] {
 function pacedSyncs({ signs }: Evidence): readonly LateSign[] {
   const group = signs.get("endpoint-synced");
   const [shortestMs, longestMs] = [group?.shortestMs ?? 0, group?.longest?.ms ?? 0];
-  if (group === undefined || group.subjects.size < syncsMin) return [];
+  if (group === undefined || group.subjects.size < fewSyncsMin) return [];
   if (shortestMs < pacedMinMs || longestMs > pacedSpread * shortestMs) return [];
   const text = `${counted(group.count, "sync")} of services took ${durationText(shortestMs)} to ${durationText(longestMs)} each, as they do when they wait for a limit`;
   const delayMs = Math.max(lateMs, group.spanMs);
-  return [{ weight: "proof", source: "logs", lines: [group.evidence(text)], delayMs }];
+  const weight = group.subjects.size < syncsMin ? "support" : "proof";
+  return [{ weight, source: "logs", lines: [group.evidence(text)], delayMs }];
 }
 
 function logText({ count, spanMs, longest }: SignGroup): string {

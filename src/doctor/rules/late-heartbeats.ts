@@ -56,6 +56,7 @@ export const lateHeartbeats: Cause = {
       ...markedPods(evidence),
       ...kubeletReports(evidence),
       ...lostZones(evidence),
+      ...shortGrace(evidence),
     ];
   },
 
@@ -126,6 +127,16 @@ function currentGraceMs({ settings }: Evidence): number {
 export function defaultGraceMs(version: string | undefined): number {
   const isNew = version !== undefined && versionParts(version).minor >= longerGraceMinor;
   return isNew ? graceMs.since : graceMs.before;
+}
+
+/** A kubelet renews its lease each 10 s, so a grace of this length is over before the next renewal arrives. */
+function shortGrace(evidence: Evidence): readonly Sign[] {
+  const grace = evidence.settings.flag("node-monitor-grace-period");
+  if (grace === undefined || currentGraceMs(evidence) > beatMs) return [];
+  const text = `--node-monitor-grace-period=${grace.value}, and a kubelet renews its lease each ${durationText(beatMs)}`;
+  return [
+    { weight: "support", source: "flags", lines: [{ text, source: placeText(grace.place) }] },
+  ];
 }
 
 /** The kubelet reports a slow runtime, and no heartbeat is known to be late. */
