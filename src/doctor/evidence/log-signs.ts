@@ -215,6 +215,10 @@ function electionLost(): SignForm {
   };
 }
 
+/** Reasons of the Node authorizer: the object is of another node, and no role is missing. */
+const ofOtherNode =
+  /no relationship found between node|can only access (?:node lease|CSINode) with the same name|only its own Node object/;
+
 /** A refusal of RBAC; its namespace belongs to the request. */
 function forbidden(): SignForm {
   const refusal =
@@ -227,8 +231,7 @@ function forbidden(): SignForm {
         ? message
         : (values.get("err") ?? values.get("error") ?? "");
       const [, subject, request, namespace] = refusal.exec(text) ?? [];
-      if (request === undefined || text.includes("no relationship found between node"))
-        return undefined;
+      if (request === undefined || ofOtherNode.test(text)) return undefined;
       const where = namespace === undefined ? "" : ` in the namespace "${namespace}"`;
       return signValues({ subject, detail: `${request}${where}` });
     },
@@ -302,7 +305,8 @@ function cacheBehind(): SignForm {
 function signValues(values: Partial<Record<Value, string | undefined>>): SignValues {
   const ms =
     values.ms === undefined ? undefined : parseGoDuration(values.ms.replace(/[,;.)]+$/, ""));
-  return { subject: values.subject ?? "", ms, detail: values.detail ?? "" };
+  // A line end that the program wrote itself belongs to neither.
+  return { subject: values.subject?.trim() ?? "", ms, detail: values.detail?.trim() ?? "" };
 }
 
 const dialProblem =
