@@ -27,13 +27,14 @@ export interface FieldCondition {
 }
 
 /**
- * The longer text for the first element of the path goes before the shorter, then that for the second; then
- * a method before headers, and more of them before fewer; then parameters of the query.
+ * For the first element of the path, a value goes before an expression, and the longer text before the
+ * shorter; then the same for the second; then a method before headers, and more of them before fewer; then
+ * parameters of the query.
  */
 export function compareConditions(a: RouteConditions = {}, b: RouteConditions = {}): number {
   return (
-    lengthOf(b.elements, "1") - lengthOf(a.elements, "1") ||
-    lengthOf(b.elements, "2") - lengthOf(a.elements, "2") ||
+    compareElements(a.elements, b.elements, "1") ||
+    compareElements(a.elements, b.elements, "2") ||
     countOf(b.method) - countOf(a.method) ||
     (b.headers?.length ?? 0) - (a.headers?.length ?? 0) ||
     (b.query?.length ?? 0) - (a.query?.length ?? 0)
@@ -44,7 +45,19 @@ function countOf(value: string | undefined): number {
   return value === undefined ? 0 : 1;
 }
 
-function lengthOf(conditions: readonly FieldCondition[] = [], wanted: string): number {
-  const found = conditions.find(({ name }) => name === wanted);
-  return (found?.value ?? found?.pattern ?? "").length;
+function compareElements(
+  a: readonly FieldCondition[] = [],
+  b: readonly FieldCondition[] = [],
+  wanted: string,
+): number {
+  const one = a.find(({ name }) => name === wanted);
+  const other = b.find(({ name }) => name === wanted);
+  return (
+    lengthOf(other?.value) - lengthOf(one?.value) ||
+    lengthOf(other?.pattern) - lengthOf(one?.pattern)
+  );
+}
+
+function lengthOf(text = ""): number {
+  return text.length;
 }

@@ -12,7 +12,7 @@ import { Routing } from "../../src/decide/routing/routing.ts";
 import type { Gateway } from "../../src/kube/kinds/gateway.ts";
 import type { HttpRoute } from "../../src/kube/kinds/http-route.ts";
 import type { ReferenceGrant } from "../../src/kube/kinds/reference-grant.ts";
-import { gateway, gatewayClass, httpRoute, referenceGrant } from "./gateway-objects.ts";
+import { gateway, gatewayClass, grpcRoute, httpRoute, referenceGrant } from "./gateway-objects.ts";
 import { routedAnswer } from "./routed-backend.ts";
 import { type SpecifiedRequest, specifiedAnswer } from "./specified-routing.ts";
 
@@ -24,6 +24,10 @@ const namespaces = [own, "apps", "shop"];
 const hostnames = ["a.x.example", "b.x.example", "*.x.example", "*.example"];
 const paths = ["/", "/p", "/p/q"];
 const ports = [80, 443, 9000];
+const grpcPort = 81;
+const callServices = ["shop.Cart", "shop.CartItems"];
+const callMethods = ["Get", "GetAll"];
+const calls = callServices.flatMap((one) => callMethods.map((method) => `/${one}/${method}`));
 const services = namespaces.flatMap((namespace) =>
   ["one", "two"].map((one) => `${namespace}/${one}`),
 );
@@ -37,7 +41,7 @@ const allowed = fc.oneof(
 const listeners = fc.uniqueArray(
   fc.record({
     hostname: fc.constantFrom("", ...hostnames),
-    port: fc.constantFrom(...ports),
+    port: fc.constantFrom(...ports, grpcPort),
     namespaces: allowed,
   }),
   { minLength: 1, maxLength: 4, selector: ({ hostname, port }) => `${hostname} ${port}` },
@@ -86,29 +90,69 @@ const rule = fc.record({
 
 const routeNames = ["r0", "r1", "r2", "r3"];
 
-const route = fc
+const attached = {
+  createdAt: fc.integer({ min: 1, max: 3 }),
+  namespace: fc.constantFrom(...namespaces),
+  parent: fc.record({
+    name: fc.constantFrom("edge", "edge", "edge", "another"),
+    sectionName: fc.constantFrom(undefined, undefined, "l0", "l1"),
+    port: fc.constantFrom(undefined, undefined, ...ports, grpcPort),
+  }),
+  hostnames: fc.subarray(hostnames, { maxLength: 2 }),
+};
+
+const ofHttp = fc
   .record({
+    ...attached,
     name: fc.constantFrom(...routeNames),
-    createdAt: fc.integer({ min: 1, max: 3 }),
-    namespace: fc.constantFrom(...namespaces),
-    parent: fc.record({
-      name: fc.constantFrom("edge", "edge", "edge", "another"),
-      sectionName: fc.constantFrom(undefined, undefined, "l0", "l1"),
-      port: fc.constantFrom(undefined, undefined, ...ports),
-    }),
-    hostnames: fc.subarray(hostnames, { maxLength: 2 }),
     rules: fc.array(rule, { minLength: 1, maxLength: 2 }),
   })
   .map(({ parent, hostnames: names, rules, ...named }) =>
     httpRoute(named, { parentRefs: [{ ...parent, namespace: own }], hostnames: names, rules }),
   );
 
+const call = fc.oneof(
+  fc.record({
+    type: fc.constantFrom("Exact", undefined),
+    service: fc.constantFrom(undefined, ...callServices),
+    method: fc.constantFrom(undefined, ...callMethods),
+  }),
+  fc.record({
+    type: fc.constant("RegularExpression"),
+    service: fc.constantFrom(undefined, "shop.*", "shop.Cart(Items)?"),
+    method: fc.constantFrom(undefined, "Get.*", "[A-Z].*"),
+  }),
+);
+
+const callRule = fc.record({
+  matches: fc.array(
+    fc.record({
+      method: call,
+      headers: fc.constantFrom([], [{ name: "v", value: "2" }]),
+    }),
+    { minLength: 1, maxLength: 2 },
+  ),
+  backendRefs: backend.map((one) => [one]),
+});
+
+const ofGrpc = fc
+  .record({
+    ...attached,
+    name: fc.constantFrom("g0", "g1", "g2"),
+    rules: fc.array(callRule, { minLength: 1, maxLength: 2 }),
+  })
+  .map(({ parent, hostnames: names, rules, ...named }) =>
+    grpcRoute(named, { parentRefs: [{ ...parent, namespace: own }], hostnames: names, rules }),
+  );
+
+const route = fc.oneof(ofHttp, ofGrpc);
+
 const grant = fc
   .record({
     namespace: fc.constantFrom(...namespaces),
     from: fc.record({
       group: fc.constantFrom("gateway.networking.k8s.io", "gateway.networking.k8s.io", ""),
-      kind: fc.constantFrom("HTTPRoute", "HTTPRoute", "Gateway"),
+      kind: fc.constantFrom("HTTPRoute", "GRPCRoute", "Gateway"),
       namespace: fc.constantFrom(...namespaces),
     }),
     to: fc.record({
@@ -204,10 +248,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 const request: fc.Arbitrary<SpecifiedRequest> = fc.record({
   host: fc.constantFrom("a.x.example", "b.x.example", "c.a.x.example", "y.example", "other"),
-  path: fc.constantFrom(...paths, "/pq"),
-  port: fc.constantFrom(...ports),
+  path: fc.constantFrom(...paths, "/pq", ...calls),
+  port: fc.constantFrom(...ports, grpcPort),
   method: fc.constantFrom("GET", "POST"),
-  headers: fc.constant({}),
+  headers: fc.constantFrom({}, { v: "2" }),
   query: fc.constant({}),
 });
 
@@ -249,7 +293,8 @@ it("gives each request to the backend of the specification after every change", 
           const { asked: others } = decision;
           const found = routedAnswer(routing.decide({ ingresses: [], classes: [], others }));
           for (const asked of requests) {
-            const specified = specifiedAnswer({ ...world, hasService }, asked);
+            const objectsNow = { ...world, hasService, grpcPorts: [grpcPort] };
+            const specified = specifiedAnswer(objectsNow, asked);
             expect([asked, found(asked)]).toEqual([asked, specified]);
           }
         }
@@ -264,5 +309,6 @@ const proxyPorts: GatewayFacts["ports"] = {
     [80, 80],
     [9000, 9000],
   ]),
+  grpc: new Map([[grpcPort, grpcPort]]),
   https: new Map([[443, 443]]),
 };

@@ -1,6 +1,7 @@
 // A slow reading of the specification of the Gateway API: which backend a request is for. The most
-// specific listener of the port takes it, then of the routes attached to that listener the most specific
-// by host, path, method, headers and query, then the oldest and the first by name.
+// specific listener of the port takes it, then of the routes attached to that listener the most specific:
+// an HTTPRoute by host, path, method, headers and query, a GRPCRoute by host, service, method and headers;
+// then the oldest and the first by name. Routes of one kind only are attached there for a host.
 import type { Gateway, GatewayListener } from "../../src/kube/kinds/gateway.ts";
 import type {
   BackendReference,
@@ -18,6 +19,8 @@ export interface SpecifiedObjects {
   readonly labels: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** `namespace/name`. */
   readonly hasService: (service: string) => boolean;
+  /** Ports without TLS where clients begin with HTTP/2; none when absent. */
+  readonly grpcPorts?: readonly number[];
 }
 
 export interface SpecifiedRequest {
@@ -31,7 +34,7 @@ export interface SpecifiedRequest {
 
 export interface SpecifiedAnswer {
   /** `namespace/name:port` of the service, or the status of the answer. */
-  readonly backend: string | 404 | 500;
+  readonly backend: string | 404 | 500 | 503;
   /** The services that get a copy of the request. */
   readonly copies: readonly string[];
 }
@@ -48,12 +51,13 @@ export function specifiedAnswer(
     const namespace = reference.namespace ?? own;
     const service = `${namespace}/${reference.name}`;
     const isAllowed =
-      namespace === own || isGranted(objects.grants, own, namespace, reference.name);
+      namespace === own || isGranted(objects.grants, best.one, namespace, reference.name);
     return isAllowed && objects.hasService(service) ? `${service}:${reference.port}` : undefined;
   };
   const backend = serviceOf(best.rule.backendRefs[0]);
   // An answer of the proxy itself needs no copies.
-  if (backend === undefined) return { backend: 500, copies: [] };
+  const refusal = best.one.kind === "GRPCRoute" ? 503 : 500;
+  if (backend === undefined) return { backend: refusal, copies: [] };
   const copies = best.rule.filters.flatMap(({ mirror }) => serviceOf(mirror?.backend) ?? []);
   return { backend, copies };
 }
@@ -65,16 +69,15 @@ function specifiedRule(objects: SpecifiedObjects, asked: SpecifiedRequest) {
     .sort((a, b) => specificity(b.hostname) - specificity(a.hostname));
   if (chosen === undefined) return undefined;
   const candidates = routes.flatMap((one) => {
-    if (!isAttached(objects, one, chosen)) return [];
-    const hostnames = one.hostnames.length === 0 ? [""] : one.hostnames;
-    const fitting = hostnames
+    if (!isServed(objects, one, chosen)) return [];
+    const fitting = hostsAt(one, chosen)
       .filter((name) => isUnder(asked.host, name))
-      .map((name) => Math.max(specificity(name), specificity(chosen.hostname)));
+      .map(specificity);
     if (fitting.length === 0) return [];
     const host = Math.max(...fitting);
     return one.rules.flatMap((rule, index) =>
       rule.matches
-        .filter((each) => isMatch(each, asked))
+        .filter((each) => isMatch(each, asked) && isCalled(each, asked))
         .map((each, at) => ({ one, rule, host, each, order: index * 100 + at })),
     );
   });
@@ -83,6 +86,7 @@ function specifiedRule(objects: SpecifiedObjects, asked: SpecifiedRequest) {
       b.host - a.host ||
       Number(b.each.pathType === "Exact") - Number(a.each.pathType === "Exact") ||
       b.each.path.length - a.each.path.length ||
+      compareCalls(a.each, b.each) ||
       Number(b.each.method !== undefined) - Number(a.each.method !== undefined) ||
       b.each.headers.length - a.each.headers.length ||
       b.each.queryParams.length - a.each.queryParams.length ||
@@ -93,8 +97,35 @@ function specifiedRule(objects: SpecifiedObjects, asked: SpecifiedRequest) {
   return best;
 }
 
+/** Whether no older route of the other kind has one of its hosts at this listener. */
+function isServed(objects: SpecifiedObjects, route: HttpRoute, listener: GatewayListener): boolean {
+  const served: HttpRoute[] = [];
+  const attached = objects.routes
+    .filter((one) => isAttached(objects, one, listener))
+    .sort((a, b) => createdAt(a) - createdAt(b) || compare(nameOf(a), nameOf(b)));
+  for (const one of attached) {
+    const isTaken = served
+      .filter(({ kind }) => kind !== one.kind)
+      .flatMap((other) => hostsAt(other, listener))
+      .some((host) =>
+        hostsAt(one, listener).some((own) => isUnder(own, host) || isUnder(host, own)),
+      );
+    if (!isTaken) served.push(one);
+  }
+  return served.includes(route);
+}
+
+/** Of the route and the listener both: of two names, one under the other, the longer one. */
+function hostsAt({ hostnames }: HttpRoute, { hostname }: GatewayListener): readonly string[] {
+  if (hostnames.length === 0) return [hostname];
+  return hostnames.flatMap((name) => {
+    if (isUnder(name, hostname)) return [name];
+    return isUnder(hostname, name) ? [hostname] : [];
+  });
+}
+
 function isAttached(
-  { gateway, labels }: SpecifiedObjects,
+  { gateway, labels, grpcPorts = [] }: SpecifiedObjects,
   route: HttpRoute,
   listener: GatewayListener,
 ): boolean {
@@ -104,6 +135,9 @@ function isAttached(
   if ((parent.namespace ?? own) !== gateway.metadata.namespace) return false;
   if (parent.sectionName !== undefined && parent.sectionName !== listener.name) return false;
   if (parent.port !== undefined && parent.port !== listener.port) return false;
+  // Without TLS only some ports of the proxy have HTTP/2, which gRPC needs.
+  const hasHttp2 = listener.protocol === "HTTPS" || grpcPorts.includes(listener.port);
+  if (route.kind === "GRPCRoute" && !hasHttp2) return false;
   if (listener.from === "All") return true;
   if (listener.from === "Same") return own === gateway.metadata.namespace;
   const wanted = Object.entries(listener.selector?.matchLabels ?? {});
@@ -112,7 +146,7 @@ function isAttached(
 
 function isGranted(
   grants: readonly ReferenceGrant[],
-  from: string,
+  from: HttpRoute,
   namespace: string,
   name: string,
 ): boolean {
@@ -123,8 +157,8 @@ function isGranted(
         grant.from.some(
           (one) =>
             one.group === "gateway.networking.k8s.io" &&
-            one.kind === "HTTPRoute" &&
-            one.namespace === from,
+            one.kind === from.kind &&
+            one.namespace === from.metadata.namespace,
         ) &&
         grant.to.some(
           (one) =>
@@ -157,6 +191,24 @@ function isMatch(
     headers.every(({ name, value }) => asked.headers[name] === value) &&
     queryParams.every(({ name, value }) => asked.query[name] === value)
   );
+}
+
+/** A call is a request for `/SERVICE/METHOD`. */
+function isCalled({ call }: HttpRouteMatch, { path }: SpecifiedRequest): boolean {
+  if (call === undefined) return true;
+  const [, service, method, ...more] = path.split("/");
+  const fits = (wanted: string | undefined, text: string) =>
+    wanted === undefined ||
+    (call.type === "Exact" ? wanted === text : new RegExp(`^(?:${wanted})$`).test(text));
+  if (service === undefined || method === undefined || more.length > 0) return false;
+  return fits(call.service, service) && fits(call.method, method);
+}
+
+/** The service, then the method: exact before an expression before none, the longer before the shorter. */
+function compareCalls({ call: a }: HttpRouteMatch, { call: b }: HttpRouteMatch): number {
+  const rank = (call: HttpRouteMatch["call"], text: string | undefined) =>
+    text === undefined ? 0 : text.length + (call?.type === "Exact" ? 1_000 : 0);
+  return rank(b, b?.service) - rank(a, a?.service) || rank(b, b?.method) - rank(a, a?.method);
 }
 
 function createdAt({ metadata }: HttpRoute): number {

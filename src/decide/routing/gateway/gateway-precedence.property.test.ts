@@ -2,7 +2,12 @@
 // and listeners that often fit one request at once.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { gateway, gatewayClass, httpRoute } from "../../../../tests/gateway/gateway-objects.ts";
+import {
+  gateway,
+  gatewayClass,
+  grpcRoute,
+  httpRoute,
+} from "../../../../tests/gateway/gateway-objects.ts";
 import { routedAnswer } from "../../../../tests/gateway/routed-backend.ts";
 import {
   type SpecifiedRequest,
@@ -11,6 +16,9 @@ import {
 import type { Gateway } from "../../../kube/kinds/gateway.ts";
 import { Routing } from "../routing.ts";
 import { type GatewayFacts, GatewayFrontEnd } from "./gateway-front-end.ts";
+
+/** Run by hand with more: LOCKSTEP_RUNS=20000 LOCKSTEP_SEED=7. */
+const runs = Number(process.env["LOCKSTEP_RUNS"] ?? 150);
 
 const names = ["", "a.x.example", "b.x.example", "*.x.example", "*.example", "c.a.x.example"];
 const paths = ["/", "/p", "/p/q", "/p/q/r"];
@@ -128,7 +136,81 @@ it("gives each request to the backend that the specification gives it to", () =>
         }
       },
     ),
-    { numRuns: 150 },
+    { numRuns: runs },
+  );
+});
+
+const callServices = ["shop.Cart", "shop.CartItems"];
+const callMethods = ["Get", "GetAll"];
+
+const call = fc.oneof(
+  fc.record({
+    service: fc.constantFrom(undefined, ...callServices),
+    method: fc.constantFrom(undefined, ...callMethods),
+  }),
+  fc.record({
+    type: fc.constant("RegularExpression"),
+    service: fc.constantFrom(undefined, "shop.*", "shop.Cart(Items)?", ...callServices),
+    method: fc.constantFrom(undefined, "Get.*", "[A-Z].*", ...callMethods),
+  }),
+);
+
+const callRoute = fc.record({
+  namespace: fc.constantFrom("infra", "apps"),
+  createdAt: fc.integer({ min: 1, max: 3 }),
+  rules: fc.array(
+    fc.array(
+      fc.record({
+        method: call,
+        headers: fc.subarray(["h1", "h2"]).chain((some) => fc.tuple(...some.map(field))),
+      }),
+      { minLength: 1, maxLength: 3 },
+    ),
+    { minLength: 1, maxLength: 3 },
+  ),
+});
+
+const callRequest: fc.Arbitrary<SpecifiedRequest> = fc.record({
+  host: fc.constant("a.x.example"),
+  path: fc
+    .tuple(fc.constantFrom(...callServices, "Other"), fc.constantFrom(...callMethods, "Set"))
+    .map(([service, method]) => `/${service}/${method}`),
+  port: fc.constant(443),
+  method: fc.constantFrom("POST", "GET"),
+  headers: fc.dictionary(fc.constantFrom("h1", "h2"), fc.constantFrom("1", "2")),
+  query: fc.constant({}),
+});
+
+it("gives each call to the backend that the specification gives it to", () => {
+  fc.assert(
+    fc.property(
+      fc.array(callRoute, { minLength: 1, maxLength: 3 }),
+      fc.array(callRequest, { minLength: 1, maxLength: 12 }),
+      (written, requests) => {
+        const routes = written.map(({ rules, ...named }, at) =>
+          grpcRoute(
+            { ...named, name: `r${at}` },
+            {
+              parentRefs: [{ name: "edge", namespace: "infra" }],
+              rules: rules.map((matches, index) => ({
+                matches,
+                backendRefs: [{ name: `s-${at}-${index}`, port: 80 }],
+              })),
+            },
+          ),
+        );
+        const edge = gatewayOf([{ name: "https", hostname: "", port: 443 }]);
+        const objects = { classes: [gatewayClass()], gateways: [edge], routes, grants: [] };
+        const { asked: others } = new GatewayFrontEnd().decide(objects, facts);
+        const routing = new Routing({ className: "lockstep" });
+        const found = routedAnswer(routing.decide({ ingresses: [], classes: [], others }));
+        const specified = { gateway: edge, routes, grants: [], labels: {}, hasService: () => true };
+        for (const asked of requests) {
+          expect([asked, found(asked)]).toEqual([asked, specifiedAnswer(specified, asked)]);
+        }
+      },
+    ),
+    { numRuns: runs },
   );
 });
 
