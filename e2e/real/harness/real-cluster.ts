@@ -36,6 +36,8 @@ export interface RealCluster {
   readonly contexts: readonly KubeconfigContext[];
   readonly kubelets: readonly Kubelet[];
   readonly ledger: Ledger;
+  /** Of all pods. */
+  readonly logs: PodLogBook;
   /** As the administrator. */
   readonly client: KubeClient;
   accessAs(user: Pick<RealUser, "token">): ClusterAccess;
@@ -99,6 +101,7 @@ export async function startRealCluster(options: RealClusterOptions): Promise<Rea
     contexts: [{ name: options.name, server: plane.url, ca: plane.ca, token: plane.token }],
     kubelets,
     ledger,
+    logs,
     client: clientAs(plane, "e2e"),
     accessAs,
     stop: async () => {

@@ -1,10 +1,12 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { gateway } from "../../../tests/gateway/gateway-objects.ts";
+import { parse } from "yaml";
+import { gateway, gatewayClass } from "../../../tests/gateway/gateway-objects.ts";
 import type { WallMs } from "../../environment/clock.ts";
-import { isRecord, listAt } from "../../kube/kinds/fields.ts";
+import { isRecord, listAt, recordAt } from "../../kube/kinds/fields.ts";
 import { decideListeners } from "../routing/gateway/listeners.ts";
 import { ReferenceGrants } from "../routing/gateway/reference-grants.ts";
-import { gatewayStatus } from "./gateway-status.ts";
+import { gatewayClassStatus, gatewayStatus } from "./gateway-status.ts";
 
 const facts = {
   ports: { http: new Map([[80, 80]]), https: new Map() },
@@ -57,4 +59,18 @@ test.each([
     conditions,
   );
   expect(status["addresses"]).toEqual(shown);
+});
+
+test("a GatewayClass claims the features that the kept reports of the conformance suite have, sorted", () => {
+  // Reports do not list those of their core tests. The suite counts the last one to these, too.
+  const core = ["Gateway", "ReferenceGrant", "HTTPRoute", "GRPCRoute", "GRPCRouteNamedRouteRule"];
+  const extended = ["gateway-conformance", "gateway-grpc-conformance"].flatMap((name) => {
+    const file = new URL(`../../../docs/${name}.yaml`, import.meta.url);
+    const report: unknown = parse(readFileSync(file, "utf8"));
+    const profiles = isRecord(report) ? listAt(report, "profiles").filter(isRecord) : [];
+    return profiles.flatMap((one) => listAt(recordAt(one, "extended"), "supportedFeatures"));
+  });
+  const status = gatewayClassStatus(gatewayClass(), 0 as WallMs) ?? {};
+  const claimed = listAt(status, "supportedFeatures").filter(isRecord);
+  expect(claimed.map(({ name }) => name)).toEqual([...core, ...extended].map(String).sort());
 });
