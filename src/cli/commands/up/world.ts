@@ -90,7 +90,7 @@ const preparationFlags = { "kube-api-qps": 1_000, "kube-api-burst": 1_000 } as c
  * Services without pods. A 1.7 controller checks every service each 30 s with two requests, so at
  * 20 requests a second more than 300 services keep it busy forever.
  */
-const fillerServiceCount = 330;
+export const fillerServiceCount = 330;
 
 /** New pods start before old ones stop, so there are always enough. */
 const shop = {
