@@ -11,13 +11,17 @@ import { join } from "node:path";
 const checkSeeds = 5;
 const testSeeds = 100;
 
+/** `npm run check` is run between edits: files that need more than half a second of processor time wait for `npm test`. */
+const withoutLong = ["--exclude", "**/*.long.*"];
+
 /** The compiler's cache of unchanged files; knip keeps its own beside it. */
 const typesSeen = join("node_modules", ".cache", "lockstep", "types.tsbuildinfo");
 
 const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS [FILE…]] | page [FILE…] | real [FILE…]
 
-  check   types, lint, tidy and unit tests, up to ${checkSeeds} seeds a simulation: about 90 s
-  test    check with up to ${testSeeds} seeds, and the end-to-end tests: 14.2 min on two idle cores
+  check   types, lint, tidy, unit tests, and up to ${checkSeeds} seeds a simulation: a minute on two idle cores.
+          It leaves out files with .long. in their name, which need more than half a second of processor time
+  test    all of that with up to ${testSeeds} seeds, and the end-to-end tests: 14.2 min on two idle cores
   soak    simulations alone with up to SEEDS seeds (5000 unless given); a costly one takes a share of them
   page    the page in Chromium, which npm run test:page installs
   real    the tests against a real control plane, whose programs npm run test:real builds
@@ -39,7 +43,7 @@ const tests = (title, args, seeds) => ({
 });
 
 /** Unit tests wait and simulations compute: in one run neither leaves a core idle. */
-const checks = (seeds) => [
+const checks = (seeds, args = []) => [
   [
     {
       ...tool("types", "tsc", "--noEmit", "--incremental", "--tsBuildInfoFile", typesSeen),
@@ -53,11 +57,17 @@ const checks = (seeds) => [
     tool("lint with types", "oxlint", "--type-aware", "--quiet", "."),
     tool("dead code", "knip", "--no-progress", "--cache"),
   ],
-  [tests(`tidy, unit tests, simulations with up to ${seeds} seeds`, projects("check"), seeds)],
+  [
+    tests(
+      `tidy, unit tests, simulations with up to ${seeds} seeds`,
+      [...projects("check"), ...args],
+      seeds,
+    ),
+  ],
 ];
 
 const stages = {
-  check: () => checks(checkSeeds),
+  check: () => checks(checkSeeds, withoutLong),
   test: () => [...checks(testSeeds), [tests("end to end", projects("e2e", "story"))]],
   page: () => [[tests("the page in a browser", [...projects("page"), ...rest])]],
   real: () => [[tests("against a real control plane", [...projects("real"), ...rest])]],

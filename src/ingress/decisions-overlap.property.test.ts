@@ -10,6 +10,7 @@ import type { Steps } from "../environment/steps.ts";
 import { endpointSliceKind } from "../kube/kinds/endpoint-slice.ts";
 import type { SnapshotSource } from "../model/service-snapshot.ts";
 import { ProxyState } from "../outputs/nginx/proxy-state.ts";
+import { isThorough } from "../simulation/seeds.ts";
 import { Decisions } from "./decisions.ts";
 
 const key = "shop/web:80";
@@ -152,6 +153,6 @@ test("however decisions overlap, the last change counts in the end", () => {
       expect({ decided, pushed }).toEqual({ decided: sorted, pushed: sorted });
       expect([...slots].sort()).toEqual(sorted ?? []);
     }),
-    { numRuns: 200, examples: [[unchanged]] },
+    { numRuns: isThorough(process.env) ? 200 : 40, examples: [[unchanged]] },
   );
 });

@@ -11,6 +11,7 @@ import type { Ingress } from "../kube/kinds/ingress.ts";
 import type { Secret } from "../kube/kinds/secret.ts";
 import { type MemoryCapacity, usualCapacity } from "../outputs/nginx/proxy-memory.ts";
 import { ProxyState } from "../outputs/nginx/proxy-state.ts";
+import { isThorough } from "../simulation/seeds.ts";
 import type { KnownSecret } from "../sources/secret-source.ts";
 import { Decisions } from "./decisions.ts";
 
@@ -222,7 +223,7 @@ test.each([
         leftOut += problems.filter(({ reason }) => reason === "MemoryShareExceeded").length;
       }
     }),
-    { numRuns: 60 },
+    { numRuns: isThorough(process.env) ? 60 : 20 },
   );
   expect(leftOut > 0).toBe(capacity === little);
 });

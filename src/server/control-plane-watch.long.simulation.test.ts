@@ -117,6 +117,28 @@ test.each([
   },
 );
 
+test("a leader record on Endpoints, as of old versions, is charted", async () => {
+  await withCluster({ profile: "1.7" }, async (_cluster, admin, stage) => {
+    const renewTime = new Date(stage.environmentOf("operator").clock.wallMs()).toISOString();
+    const record = { holderIdentity: "a", leaseDurationSeconds: 20, renewTime };
+    const annotations = { "control-plane.alpha.kubernetes.io/leader": JSON.stringify(record) };
+    await admin.request({
+      verb: "create",
+      method: "POST",
+      path: "/api/v1/namespaces/kube-system/endpoints",
+      body: { metadata: { name: "kube-controller-manager", annotations } },
+    });
+    const watch = watchOf({ client: admin, stage });
+    watch.start();
+    await stage.sleep(minuteMs);
+    const leader = watch.charts().series.find(({ id }) => id === "blue leader");
+    expect(leader).toMatchObject({ limit: 20_000 });
+    expect(leader?.value).toBeGreaterThan(40_000);
+    expect(watch.charts().missing.join()).not.toMatch(/leader record/);
+    await watch.stop();
+  });
+});
+
 test("a missing permission is named", async () => {
   await withCluster({}, async (_cluster, admin, stage) => {
     await createShop(admin);

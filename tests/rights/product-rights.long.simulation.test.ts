@@ -4,8 +4,9 @@ import { accessFiles, businessFiles, type Right, rightsIn } from "./deployed-rig
 import { runProduct } from "./product-rights.ts";
 
 const whole = {
-  hosts: ["web.example", "team.example", "secure.team.example"],
-  endpoints: ["10.0.0.1:8080"],
+  hosts: ["web.example", "team.example", "imported.example", "secure.team.example"],
+  // By the Service and by the ServiceImport that the sync writes.
+  endpoints: ["10.0.0.1:8080", "10.0.0.1:8080"],
   copies: ["web", "web-lab-0"],
   status: "192.0.2.10",
   gateways: [

@@ -336,8 +336,8 @@ test("two that undo each other say so, and one that mends what a person did does
     expect((await world.copies()).slices).toEqual({ "web-lab-1-0": ["10.1.0.1"] });
     expect(warnings()).toEqual([]);
     world.startSyncer({ policy: namespacePolicy(new Set()) });
-    // They write all the time.
-    await world.simulation.sleep(1_000);
+    // They write all the time, and each of them says so.
+    while (warnings().length < 2) await world.simulation.sleep(10);
     const fields = { service: "shop/web", cluster: "edge" };
     expect(warnings()).toMatchObject([{ fields }, { fields }]);
   }));

@@ -315,10 +315,10 @@ test("without permission for imports and statuses the copies go on, and few writ
     expect((await world.copies()).slices["web-lab-1-0"]).toEqual(["10.1.0.9"]);
     // Two exports, and workers beside each other; the first refusal stops both.
     expect(refused.length).toBeLessThanOrEqual(4);
-    await world.simulation.sleep(3_600_000);
-    // An hour has six resyncs.
+    await world.simulation.sleep(1_200_000);
+    // There is a resync each ten minutes.
     expect(refused.length).toBeGreaterThan(4);
-    expect(refused.length).toBeLessThanOrEqual(4 * 7);
+    expect(refused.length).toBeLessThanOrEqual(4 * 3);
   }));
 
 test("a namespace that is being deleted keeps no other from its imports", () =>
