@@ -89,7 +89,9 @@ test("the processor time of the slices is measured, without that of others in be
     spentMs += 1;
     onStep(at);
   });
-  const breathe = async (): Promise<void> => void (spentMs += 100);
+  const breathe = async (): Promise<void> => {
+    spentMs += 100;
+  };
   await inSlices(count, { clock, timers: { breathe }, meter });
   expect([meter.usedMs, spentMs]).toEqual([5, 205]);
 });
