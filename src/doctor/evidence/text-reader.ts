@@ -79,6 +79,10 @@ const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
 const dockerName = /\bk8s_[a-z0-9.-]{1,253}_([a-z0-9.-]{1,253})_([a-z0-9-]{1,63})_[0-9a-f-]{36}_\d/;
 const controlPlane = /\b(?:hyperkube|kube-(?:apiserver|controller-manager))\b/;
 const etcdWord = "/registry/pods/";
+
+/** Of `kubectl get pods` below a filter that has taken the head away. */
+const podRow =
+  /^\s*(?:([a-z0-9-]{1,63}) +)?(?:pod\/)?([a-z0-9][a-z0-9.-]{0,252}) +\d{1,4}\/\d{1,4} +(Running|Pending|Terminating|Completed|Error|CrashLoopBackOff|ContainerCreating)\s/;
 const auditWord = "audit.k8s.io/";
 
 /** A request in JSON that failed, by the names that nginx, Envoy and Traefik give its status. */
@@ -365,6 +369,19 @@ export class TextReader {
 
   #readName(text: string, place: Place, words: readonly string[]): boolean {
     const { objects } = this.#facts;
+    const row = text.includes("/") ? podRow.exec(text) : null;
+    const [, rowNamespace = this.#namespace, rowName, status] = row ?? [];
+    if (rowName !== undefined) {
+      const isTerminating = status === "Terminating";
+      objects.addPodRow({
+        namespace: rowNamespace,
+        name: rowName,
+        place,
+        isTerminating,
+        isListed: false,
+      });
+      return true;
+    }
     const [, namespace, name] = words.includes(etcdWord) ? (etcdKey.exec(text.trim()) ?? []) : [];
     if (namespace !== undefined && name !== undefined) {
       objects.addPodRow({ namespace, name, place });

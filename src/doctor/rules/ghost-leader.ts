@@ -78,6 +78,9 @@ export const ghostLeader: Cause = {
   },
 };
 
+/** A controller that restarts all day names some dozen. */
+const electedMax = 20;
+
 /** A holder that is not among the listed pods of its namespace, while pods like it are. */
 function ghosts({ objects, signs }: Evidence): readonly Ghost[] {
   const keys = [...objects.pods.keys()];
@@ -95,16 +98,20 @@ function ghosts({ objects, signs }: Evidence): readonly Ghost[] {
         lock,
       })),
     );
-  const elected = signs.get("leader-elected")?.topSubjects(20) ?? [];
-  // A log also names earlier leaders. A lock that a pod of the same kind holds now settles it.
-  const isSettled = (namespace: string, pod: string): boolean =>
-    [...objects.leaders, ...objects.observed.locks.values()].some(({ holder }) => {
+  // In the order in which a log names them, the earlier leaders first.
+  const elected = [...(signs.get("leader-elected")?.subjects.keys() ?? [])].slice(-electedMax);
+  const holders = [...objects.leaders, ...objects.observed.locks.values()].map(
+    ({ holder }) => holder,
+  );
+  // A pod of the same kind that holds a lock now, or that was elected after it, settles it.
+  const isSettled = (namespace: string, pod: string, later: readonly string[]): boolean =>
+    [...holders, ...later].some((holder) => {
       const key = `${namespace}/${podOf(holder)}`;
       return objects.pods.has(key) && isSibling(key, namespace, pod);
     });
-  const fromLogs = elected.flatMap((holder) =>
+  const fromLogs = elected.flatMap((holder, index) =>
     absentFrom("", podOf(holder))
-      .filter((namespace) => !isSettled(namespace, podOf(holder)))
+      .filter((namespace) => !isSettled(namespace, podOf(holder), elected.slice(index + 1)))
       .map((namespace) => ({ holder: podOf(holder), namespace, lock: undefined })),
   );
   return [...fromRecords, ...fromLogs];
