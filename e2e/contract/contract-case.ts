@@ -29,8 +29,9 @@ export interface CallOptions {
 export interface WatchOptions extends CallOptions {
   /** Ends after so many events; otherwise when the server ends it. */
   readonly events?: number;
-  /** Runs once the stream is open, while its events are read. */
+  /** Runs once so many events have arrived; at once unless given. */
   readonly during?: () => Promise<void>;
+  readonly after?: number;
 }
 
 export interface CaseWorld {
@@ -46,6 +47,8 @@ export interface CaseWorld {
     options?: CallOptions,
   ) => Promise<Reply>;
   readonly watch: (path: string, options?: WatchOptions) => Promise<readonly unknown[]>;
+  /** Reads the path until its status is this one. Not a step of the transcript. */
+  readonly untilStatus: (path: string, status: number, options?: CallOptions) => Promise<void>;
   /** Waits on the server's clock. */
   readonly sleep: (ms: number) => Promise<void>;
 }

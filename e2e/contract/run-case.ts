@@ -27,6 +27,11 @@ const userAgent = "contract/v1.0";
 /** A watch without an event for so long is complete. */
 const watchQuietMs = 15_000;
 
+const untilPollMs = 20;
+
+/** An authorizer follows roles within milliseconds. */
+const untilLongestMs = 30_000;
+
 /** Runs one case; `name` is its own name on this server. */
 export async function runCase(
   server: ContractServer,
@@ -68,6 +73,13 @@ function caseWorld(
       record(step, "");
       return Array.isArray(step.body) ? step.body : [];
     },
+    async untilStatus(path, status, options) {
+      const until = server.environment.clock.wallMs() + untilLongestMs;
+      while ((await call(server, "GET", path, undefined, options)).status !== status) {
+        if (server.environment.clock.wallMs() > until) throw new Error(`${path} is not ${status}`);
+        await server.environment.timers.sleep(untilPollMs);
+      }
+    },
     sleep: (ms) => server.environment.timers.sleep(ms),
   };
 }
@@ -102,7 +114,11 @@ async function watch(
   const quiet = new AbortController();
   const response = await send(server, "GET", path, undefined, options, quiet.signal);
   const events: unknown[] = [];
-  const during = options.during?.() ?? Promise.resolve();
+  let during: Promise<void> | undefined;
+  const startAfter = (): void => {
+    if (events.length >= (options.after ?? 0)) during ??= options.during?.();
+  };
+  startAfter();
   const cancel = server.environment.timers.after(watchQuietMs, () => quiet.abort());
   let rest = "";
   try {
@@ -115,6 +131,7 @@ async function watch(
           .map(parsed)
           .filter(isReported),
       );
+      startAfter();
       if (options.events !== undefined && events.length >= options.events) break;
     }
     if (rest !== "") events.push(parsed(rest));

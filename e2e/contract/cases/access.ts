@@ -46,14 +46,14 @@ function binding(roleName: string, subjects: readonly object[]): object {
 
 const user = { kind: "User", apiGroup: "rbac.authorization.k8s.io", name: "other" };
 
-async function roleAndBinding({ call, name, sleep }: CaseWorld): Promise<void> {
+async function roleAndBinding({ call, name, untilStatus }: CaseWorld): Promise<void> {
   const own = `${rbac}/namespaces/${name}`;
   const maps = `/api/v1/namespaces/${name}/configmaps`;
   await call("GET", maps, undefined, other);
   await call("POST", `${own}/roles`, role("reader", [readMaps]));
   await call("POST", `${own}/rolebindings`, binding("reader", [user]));
   // The authorizer learns of it through a watch.
-  await sleep(1000);
+  await untilStatus(maps, 200, other);
   await call("GET", maps, undefined, other);
   await call("GET", `${maps}/absent`, undefined, other);
   await call("DELETE", `${maps}/absent`, undefined, other);
@@ -61,13 +61,13 @@ async function roleAndBinding({ call, name, sleep }: CaseWorld): Promise<void> {
   await call("DELETE", `${own}/rolebindings/binding`);
 }
 
-async function escalation({ call, name, sleep }: CaseWorld): Promise<void> {
+async function escalation({ call, name, untilStatus }: CaseWorld): Promise<void> {
   const own = `${rbac}/namespaces/${name}`;
   const writer = { apiGroups: ["rbac.authorization.k8s.io"], resources: ["*"], verbs: ["*"] };
   const limited = { ...writer, verbs: ["create", "get", "update"] };
   await call("POST", `${own}/roles`, role("writer", [limited]));
   await call("POST", `${own}/rolebindings`, binding("writer", [user]));
-  await sleep(1000);
+  await untilStatus(`${own}/roles/writer`, 200, other);
   await call("POST", `${own}/roles`, role("more", [readMaps]), other);
   await call("POST", `${own}/roles`, role("same", [limited]), other);
 }

@@ -151,8 +151,8 @@ async function watchFromNow(world: CaseWorld): Promise<void> {
   await world.call("GET", mapsOf(world));
   await world.watch(`${mapsOf(world)}?watch=1`, {
     events: 3,
+    after: 2,
     during: async () => {
-      await world.sleep(300);
       await make(world, "c");
     },
   });
@@ -186,8 +186,8 @@ async function watchList(world: CaseWorld): Promise<void> {
   await make(world, "a", "b");
   await world.watch(`${mapsOf(world)}?${initialEvents}`, {
     events: 4,
+    after: 3,
     during: async () => {
-      await world.sleep(300);
       await make(world, "c");
     },
   });
