@@ -429,6 +429,15 @@ describe.skipIf(withoutNginx !== false)("a Gateway", () => {
       (await call("EchoTwo")).status,
       (await call("EchoThree")).status,
     ]).toEqual([200, 404, 503]);
+    const explained = async (name: string): Promise<Readonly<Record<string, unknown>>> => {
+      const asked = { host: "calls.example", path: `/${service}/${name}`, call: "true" };
+      return JSON.parse(await ingress.ask(`/explain?${new URLSearchParams(asked)}`));
+    };
+    const echo = await explained("Echo");
+    expect([echo["origin"], echo["status"]]).toEqual(["GRPCRoute default/calls", undefined]);
+    expect(echo["verdict"]).toBe("served by 1 endpoint of default/calls:8080");
+    const three = await explained("EchoThree");
+    expect([three["origin"], three["status"]]).toEqual(["GRPCRoute default/calls", 503]);
     // Neither at the port of HTTPRoutes.
     expect((await ask("calls.example", `/${service}/Echo`)).status).toBe(404);
     const parent = async () => {

@@ -26,13 +26,14 @@ function tables(
   return {
     hosts: new Map(Object.entries(hosts)),
     originOf: () => origin,
-    ports: { http: 8080, https: 8443 },
+    ports: { http: 8080, https: 8443, grpc: 8081 },
     listenerPorts: {
       http: new Map([
         [80, 8080],
         [9000, 9000],
       ]),
       https: new Map([[443, 8443]]),
+      grpc: new Map([[8081, 8081]]),
     },
     problems: [
       { origin, message: "an annotation is ignored" },
@@ -228,6 +229,36 @@ test("a rule of one listener's port is for requests of its scheme", () => {
   const { status } = explain(question("web.example"), tables(hosts));
   const secure = explain(question("web.example", "/", { isSecure: true }), tables(hosts));
   expect([status, secure.services.map(({ service }) => service)]).toEqual([404, [web]]);
+});
+
+test("a gRPC call is a POST that comes to the port for gRPC, or over TLS", () => {
+  const call = { method: "POST" };
+  const elements = [{ name: "1", pattern: "^(?:shop\\..*)$" }];
+  const hosts = {
+    "web.example": [
+      rule("/shop.Cart/Add", { type: "Exact", when: { ...call, ports: [8081] } }),
+      rule("/", { when: { ...call, ports: [8443], elements } }),
+    ],
+  };
+  const pathOf = (path: string, more: Partial<Question> = {}, without: object = {}) => {
+    const served = { ...tables(hosts), ...without };
+    const { rule: found, verdict } = explain(question("web.example", path, more), served);
+    return found?.path ?? verdict;
+  };
+  const unmatched = "no path of host web.example matches /shop.Cart/Add";
+  expect([
+    pathOf("/shop.Cart/Add", { isCall: true }),
+    pathOf("/shop.Cart/Add", { isCall: true, isSecure: true }),
+    pathOf("/shop.Cart/Add"),
+    pathOf("/shop.Cart/Add", { isSecure: true }),
+    pathOf("/shop.Cart/Add", { isCall: true }, { ports: { http: 8080, https: 8443 } }),
+  ]).toEqual([
+    "/shop.Cart/Add",
+    "/",
+    unmatched,
+    unmatched,
+    "this ingress has no --grpc-port, so calls need TLS: ask for grpcs://",
+  ]);
 });
 
 test("a port that a listener may name is asked for itself, and another one leads to the usual one", () => {

@@ -18,6 +18,8 @@ export interface Question {
   /** Decoded, without a query. */
   readonly path: string;
   readonly isSecure: boolean;
+  /** A gRPC call: a POST over HTTP/2. Else it is a GET. */
+  readonly isCall?: boolean;
   /** As the client asks for it; undefined for the usual one. */
   readonly port?: number | undefined;
   /** Names in lower case. */
@@ -28,8 +30,8 @@ export interface ExplainedTables {
   readonly hosts: ReadonlyMap<string, readonly PathRule[]>;
   readonly originOf: (host: string, rule: PathRule) => RouteOrigin | undefined;
   readonly problems: readonly RoutingProblem[];
-  /** Of the proxy, without TLS and with it; undefined where it has none. */
-  readonly ports: { readonly http: number | undefined; readonly https: number | undefined };
+  /** Of the proxy, without TLS, with it, and for gRPC without it; undefined where it has none. */
+  readonly ports: Readonly<Record<keyof ProxyPorts, number | undefined>>;
   /** Those of listeners of Gateways too. */
   readonly listenerPorts: ProxyPorts;
   readonly portOf: (service: string) => PortReport;
@@ -45,7 +47,7 @@ export interface Explanation {
   /** As the object writes it; undefined when no host matches. */
   readonly host: string | undefined;
   readonly rule: PathRule | undefined;
-  /** `Ingress shop/web` or `HTTPRoute shop/web`. */
+  /** `Ingress shop/web`, `HTTPRoute shop/web` or `GRPCRoute shop/web`. */
   readonly origin: string | undefined;
   /** The policies of the route, a sentence each. */
   readonly asks: readonly string[];
@@ -63,6 +65,7 @@ export interface ExplainedService extends PortReport {
 }
 
 export function explain(question: Question, tables: ExplainedTables): Explanation {
+  if (portsFor(question) === "grpc" && tables.ports.grpc === undefined) return withoutCalls;
   const found = findRoute(question, tables);
   if (found === undefined) return unmatched(question, tables);
   const { host, rule } = found;
@@ -91,6 +94,19 @@ export function explain(question: Question, tables: ExplainedTables): Explanatio
     ],
   };
 }
+
+/** A plain call where the proxy has no port for one. */
+const withoutCalls: Explanation = {
+  verdict: "this ingress has no --grpc-port, so calls need TLS: ask for grpcs://",
+  status: 503,
+  host: undefined,
+  rule: undefined,
+  origin: undefined,
+  asks: [],
+  services: [],
+  near: [],
+  problems: [],
+};
 
 type Answer = Pick<Explanation, "verdict" | "status">;
 
@@ -178,17 +194,23 @@ function canaryTakes({ headers }: Question, canary: Canary): "always" | "never" 
   return byShare ? "share" : wants ? "always" : "never";
 }
 
+/** Of the proxy, those that such a request can come to. */
+function portsFor({ isSecure, isCall }: Question): keyof ProxyPorts {
+  if (isSecure) return "https";
+  return isCall === true ? "grpc" : "http";
+}
+
 function findRoute(question: Question, { hosts, ports, listenerPorts }: ExplainedTables) {
-  const { host, path, headers, isSecure, port } = question;
-  const scheme = isSecure ? "https" : "http";
+  const { host, path, headers, isCall, port } = question;
+  const scheme = portsFor(question);
   const compiled = (name: string) => {
     const rules = hosts.get(name);
     return rules && compileHost(rules);
   };
   // Of rules for other methods or parameters nothing was asked.
   // Another one is that of a load balancer, which leads to the usual one.
-  const reached = (port && listenerPorts[scheme].get(port)) ?? ports[scheme];
-  const asked = { port: reached, method: "GET", headers, query: {} };
+  const reached = (port && listenerPorts[scheme]?.get(port)) ?? ports[scheme];
+  const asked = { port: reached, method: isCall === true ? "POST" : "GET", headers, query: {} };
   return findRule(compiled, host, path, asked);
 }
 

@@ -498,8 +498,8 @@ function portsOf(listen: IngressReplicaOptions["listen"]): ProxyPorts {
 }
 
 function firstPorts(listen: IngressReplicaOptions["listen"]): ExplainedTables["ports"] {
-  const { plain, secure } = byScheme(listen);
-  return { http: plain[0]?.port, https: secure[0]?.port };
+  const { plain, secure, grpc } = byScheme(listen);
+  return { http: plain[0]?.port, https: secure[0]?.port, grpc: grpc[0]?.port };
 }
 
 function byScheme(listen: IngressReplicaOptions["listen"]) {

@@ -75,6 +75,7 @@ function questionOf(parameters: URLSearchParams): Question {
     host: (parameters.get("host") ?? "").toLowerCase(),
     path: parameters.get("path") ?? "/",
     isSecure: parameters.get("secure") === "true",
+    isCall: parameters.get("call") === "true",
     port: Number(parameters.get("port") ?? "") || undefined,
     headers: Object.fromEntries(headers),
   };

@@ -75,26 +75,33 @@ test("rows that the slices would have decided otherwise are lit", () => {
   expect(lines[1]?.startsWith("\u001b[33m")).toBe(true);
 });
 
+const usual = { host: "shop.example", path: "/", isSecure: false, isCall: false, port: "" };
+
 test.each([
-  ["shop.example", { host: "shop.example", path: "/", isSecure: false, port: "" }],
+  ["shop.example", usual],
+  ["SHOP.example:8080/a//b?c=d://e", { ...usual, path: "/a/b", port: "8080" }],
+  ["https://shop.example/a%20b/../c", { ...usual, path: "/c", isSecure: true }],
+  ["shop.example/%C3%A9", { ...usual, path: "/é" }],
+  ["shop.example/%ff", { ...usual, path: "/%ff" }],
   [
-    "SHOP.example:8080/a//b?c=d",
-    { host: "shop.example", path: "/a/b", isSecure: false, port: "8080" },
+    "grpc://shop.example:81/shop.Cart/Add",
+    { ...usual, path: "/shop.Cart/Add", isCall: true, port: "81" },
   ],
   [
-    "https://shop.example/a%20b/../c",
-    { host: "shop.example", path: "/c", isSecure: true, port: "" },
+    "GRPCS://Shop.example/shop.Cart/Add",
+    { ...usual, path: "/shop.Cart/Add", isCall: true, isSecure: true },
   ],
-  ["shop.example/%C3%A9", { host: "shop.example", path: "/é", isSecure: false, port: "" }],
-  ["shop.example/%ff", { host: "shop.example", path: "/%ff", isSecure: false, port: "" }],
 ])("%s is asked about as nginx would see it", (text, asked) => {
   expect(askedAddress(text)).toEqual(asked);
 });
 
-test("what is no address is refused with an example", () => {
-  expect(() => askedAddress("http://")).toThrow(
-    "give a host and a path, such as shop.example/cart",
-  );
+test.each([
+  ["http://", "give a host and a path, such as shop.example/cart"],
+  ["grpcs://shop.example", "is not a call: give grpcs://HOST/SERVICE/METHOD"],
+  ["grpc://shop.example/a/b/c", "is not a call: give grpc://HOST/SERVICE/METHOD"],
+  ["ws://shop.example/", "use http://, https://, grpc:// or grpcs://, not ws://"],
+])("%s is refused with what to give", (text, message) => {
+  expect(() => askedAddress(text)).toThrow(message);
 });
 
 const none = { pods: 0, standing: 0, late: 0, longestMs: 0, totalMs: 0 };

@@ -27,7 +27,14 @@ test("a path or the name of a pod cannot command the terminal", () => {
       path: `/${clear}`,
       type: "Prefix",
       service: "shop/web:80",
-      when: { method: "GET", headers: [{ name: "v", value: clear }] },
+      when: {
+        method: "POST",
+        elements: [
+          { name: "1", value: "shop.Cart" },
+          { name: "2", pattern: "^(?:Get|List)$" },
+        ],
+        headers: [{ name: "v", value: clear }],
+      },
     },
     origin: undefined,
     asks: [],
@@ -45,5 +52,7 @@ test("a path or the name of a pod cannot command the terminal", () => {
     expect(text).toContain("web\\u{1b}[2J\\u{9b}1m\\u{202e}");
   }
   expect(explained).toContain("Prefix /\\u{1b}[2J");
-  expect(explained).toContain("only if   method GET, header v is \\u{1b}[2J");
+  expect(explained.replace(/\s+/g, " ")).toContain(
+    "only if method POST, gRPC service is shop.Cart, gRPC method matches ^(?:Get|List)$, header v is \\u{1b}[2J",
+  );
 });

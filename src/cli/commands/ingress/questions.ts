@@ -25,6 +25,8 @@ interface AskedAddress {
   readonly host: string;
   readonly path: string;
   readonly isSecure: boolean;
+  /** A gRPC call. */
+  readonly isCall: boolean;
   /** Empty for the usual one. */
   readonly port: string;
 }
@@ -41,6 +43,7 @@ Exit codes: 0 an endpoint would answer or the client is redirected, 1 no endpoin
 Examples:
   lockstep ingress explain shop.example
   lockstep ingress explain https://shop.example/cart --header 'x-canary: always'
+  lockstep ingress explain grpcs://shop.example/shop.Cart/Add
   lockstep ingress explain shop.example --status-port 10261 --json
   lockstep ingress explain shop.example --context prod
   lockstep ingress explain shop.example --context prod --pod lockstep/lockstep-ingress-0`;
@@ -48,9 +51,12 @@ Examples:
 export function explainCommand(context: CommandContext, done: (code: ExitCode) => void): Command {
   const command = new Command("explain")
     .description(
-      "show the Ingress or HTTPRoute, rule, service and endpoints that would serve a request, and why",
+      "show the Ingress, HTTPRoute or GRPCRoute, rule, service and endpoints that would serve a request, and why",
     )
-    .argument("<host/path>", "such as shop.example/cart; with https:// for a TLS request")
+    .argument(
+      "<host/path>",
+      "such as shop.example/cart, for a GET; with https:// over TLS; for a gRPC call grpc:// or grpcs://, such as grpcs://shop.example/shop.Cart/Add",
+    )
     .option(
       "--header <name: value>",
       "header of the request, for canaries; repeatable",
@@ -65,27 +71,37 @@ export function explainCommand(context: CommandContext, done: (code: ExitCode) =
 }
 
 export function askedAddress(text: string): AskedAddress {
-  const withScheme = /^https?:\/\//i.test(text) ? text : `http://${text}`;
+  const [, scheme = "http", rest = text] = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/is.exec(text) ?? [];
+  const [, protocol, isSecure] = /^(http|grpc)(s?)$/i.exec(scheme) ?? [];
+  if (protocol === undefined) {
+    throw new UsageError(`"${text}": use http://, https://, grpc:// or grpcs://, not ${scheme}://`);
+  }
+  const isCall = protocol.toLowerCase() === "grpc";
   let url: URL;
   try {
-    url = new URL(withScheme);
+    url = new URL(`http${isSecure ? "s" : ""}://${rest}`);
   } catch (error) {
     const message = `"${text}" is not an address: give a host and a path, such as shop.example/cart`;
     throw new UsageError(message, { cause: error });
   }
   // Decoded and with single slashes, as nginx compares it.
   const path = decoded(url.pathname).replace(/\/{2,}/g, "/");
-  return { host: url.hostname, path, isSecure: url.protocol === "https:", port: url.port };
+  if (isCall && !/^\/[^/]+\/[^/]+$/.test(path)) {
+    throw new UsageError(`"${text}" is not a call: give ${scheme}://HOST/SERVICE/METHOD`);
+  }
+  return { host: url.hostname, path, isSecure: url.protocol === "https:", isCall, port: url.port };
 }
 
 async function explain(
   context: CommandContext,
-  { host, path, isSecure, port }: AskedAddress,
+  { host, path, isSecure, isCall, port }: AskedAddress,
   flags: ExplainFlags,
 ): Promise<ExitCode> {
   const { terminal } = context;
   const { header: headers = [], json } = flags;
-  const parameters = new URLSearchParams({ host, path, secure: String(isSecure), port });
+  const secure = String(isSecure);
+  const parameters = new URLSearchParams({ host, path, secure, port });
+  if (isCall) parameters.set("call", "true");
   for (const line of headers) parameters.append("header", line);
   // The answer comes from this program.
   const answer = (await askReplica(context, flags, `/explain?${parameters}`)) as Explanation;
@@ -135,14 +151,15 @@ export function explanationText(
   return `${lines.join("\n").trimEnd()}\n`;
 }
 
-function conditionsText({ ports = [], method, headers = [], query = [] }: RouteConditions): string {
-  const ofField = (what: string) => (field: FieldCondition) =>
-    field.pattern === undefined
-      ? `${what} ${field.name} is ${field.value ?? ""}`
-      : `${what} ${field.name} matches ${field.pattern}`;
+function conditionsText(conditions: RouteConditions): string {
+  const { ports = [], method, elements = [], headers = [], query = [] } = conditions;
+  const text = (what: string, { pattern, value = "" }: FieldCondition) =>
+    pattern === undefined ? `${what} is ${value}` : `${what} matches ${pattern}`;
+  const ofField = (what: string) => (field: FieldCondition) => text(`${what} ${field.name}`, field);
   return [
     ...(ports.length === 0 ? [] : [`port ${ports.join(" or ")}`]),
     ...(method === undefined ? [] : [`method ${method}`]),
+    ...elements.map((one) => text(one.name === "1" ? "gRPC service" : "gRPC method", one)),
     ...headers.map(ofField("header")),
     ...query.map(ofField("parameter")),
   ].join(", ");
