@@ -7,6 +7,7 @@ import { AccessLogParser } from "../src/access-log/access-log-parser.ts";
 import { followFile } from "../src/access-log/file-chunks.ts";
 import { ApiServer } from "../src/apiserver/api-server.ts";
 import { MemoryStorage } from "../src/apiserver/storage/memory-storage.ts";
+import type { Environment } from "../src/environment/environment.ts";
 import { IngressReplica } from "../src/ingress/ingress-replica.ts";
 import type { RoutedEntry } from "../src/ingress/routed-journal.ts";
 import { HttpKubeClient } from "../src/kube/client/http-client.ts";
@@ -37,6 +38,23 @@ describe.skipIf(withoutNginx !== false)("a replica of the ingress", () => {
         expect(await ask(world, replica, "/readyz")).toBe("ok\n");
       });
       expect((await world.ask("web.example")).status).toBe(0);
+    }));
+
+  it("reads the clusters and decides while nginx is started", () =>
+    ProxyWorld.use(async (world) => {
+      const { processes, timers } = world.environment;
+      let replica: IngressReplica | undefined;
+      const run: typeof processes.run = async (...command) => {
+        while (replica?.loop.isReady !== true) await timers.sleep(20);
+        return await processes.run(...command);
+      };
+      const environment = { ...world.environment, processes: { ...processes, run } };
+      const onMade = (made: IngressReplica) => {
+        replica = made;
+      };
+      const serves = async () =>
+        expect(await whoAnswers(world)).toEqual(new Set(["web-1", "web-2"]));
+      await withReplica(world, serves, { environment, onMade });
     }));
 
   it("tells an observer when each change was routed, and what became of the requests", () =>
@@ -137,8 +155,14 @@ interface Serving {
 async function withReplica(
   world: ProxyWorld,
   run: (serving: Serving) => Promise<void>,
+  {
+    environment = world.environment,
+    onMade = noop,
+  }: {
+    readonly environment?: Environment;
+    readonly onMade?: (replica: IngressReplica) => void;
+  } = {},
 ): Promise<void> {
-  const { environment } = world;
   const server = new ApiServer({
     ...environment,
     storage: new MemoryStorage(environment),
@@ -169,6 +193,7 @@ async function withReplica(
     status: { host: "127.0.0.1", port: 0 },
     onRouted: (entry) => routed.note(entry),
   });
+  onMade(replica);
   try {
     await replica.start();
     await routed.joined(2);

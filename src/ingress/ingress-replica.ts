@@ -107,7 +107,10 @@ export class IngressReplica {
   readonly #decided = new Set<() => void>();
   #freshness: FreshnessPolicy;
   #status: Listener | undefined;
-  #running: Promise<void> | undefined;
+  /** The loop. */
+  #following: Promise<void> | undefined;
+  /** The election, and what the leader writes. */
+  #beside: Promise<void> | undefined;
   #isDraining = false;
   #replacedBy: Owner | undefined;
 
@@ -273,8 +276,10 @@ export class IngressReplica {
     ingressMetrics(this.metrics).replicas.add(this);
     if (predecessor !== undefined) await this.#takeOver(predecessor, signal);
     this.#status ??= await this.#startStatus();
+    // Meanwhile the clusters are read, so that changes are followed sooner after a restart.
+    this.#following ??= this.loop.run(this.#stopping.signal);
     await this.#nginx?.start();
-    this.#running ??= this.#run(this.#stopping.signal);
+    this.#beside ??= this.#runBeside(this.#stopping.signal);
   }
 
   /** No longer ready, but serving as before until `stop`. */
@@ -287,7 +292,7 @@ export class IngressReplica {
     this.drain();
     this.#known.freeze();
     this.#stopping.abort(new Error("the ingress is stopping"));
-    await this.#running;
+    await Promise.all([this.#following, this.#beside]);
     await this.shadow?.stop();
     const { keepNginx, drainMs = stopDrainMs } = options;
     await this.#nginx?.stop({ keepNginx, drainMs });
@@ -308,7 +313,8 @@ export class IngressReplica {
     });
     // The port of the other one is free when that one has ended.
     if (status.port !== predecessor.statusPort) this.#status ??= await this.#startStatus();
-    this.#running = this.#run(this.#stopping.signal);
+    this.#following = this.loop.run(this.#stopping.signal);
+    this.#beside = this.#runBeside(this.#stopping.signal);
     const beganAt = clock.monotonicMs();
     while (!this.loop.isReady) {
       if (elapsedMs(beganAt, clock.monotonicMs()) > decideWithinMs) {
@@ -347,13 +353,9 @@ export class IngressReplica {
     });
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    const parts = [
-      this.loop,
-      this.#leadership,
-      ...(this.#events === undefined ? [] : [this.#events]),
-    ];
-    await Promise.all(parts.map((part) => part.run(signal)));
+  /** Writes to the cluster: not before nginx serves, which may fail. */
+  async #runBeside(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#leadership.run(signal), this.#events?.run(signal)]);
   }
 
   #note(change: TruthChange): void {
