@@ -61,11 +61,17 @@ const edge = listeners.map((some) =>
   ),
 );
 
-const backend = fc.record({
-  name: fc.constantFrom("one", "two"),
-  namespace: fc.constantFrom(undefined, ...namespaces),
-  port: fc.constant(80),
-});
+const ofServices = { group: "", kind: "Service" };
+const ofImports = { group: "multicluster.x-k8s.io", kind: "ServiceImport" };
+
+const backend = fc
+  .record({
+    of: fc.constantFrom(ofServices, ofServices, ofImports),
+    name: fc.constantFrom("one", "two"),
+    namespace: fc.constantFrom(undefined, ...namespaces),
+    port: fc.constant(80),
+  })
+  .map(({ of, ...named }) => ({ ...of, ...named }));
 
 const rule = fc.record({
   filters: fc.array(
@@ -155,11 +161,12 @@ const grant = fc
       kind: fc.constantFrom("HTTPRoute", "GRPCRoute", "Gateway"),
       namespace: fc.constantFrom(...namespaces),
     }),
-    to: fc.record({
-      group: fc.constant(""),
-      kind: fc.constantFrom("Service", "Service", "Secret"),
-      name: fc.constantFrom(undefined, "one"),
-    }),
+    to: fc
+      .record({
+        of: fc.constantFrom(ofServices, ofServices, ofImports, { group: "", kind: "Secret" }),
+        name: fc.constantFrom(undefined, "one"),
+      })
+      .map(({ of, name }) => ({ ...of, name })),
   })
   .map(({ namespace, from, to }) =>
     referenceGrant({ namespace, name: "grant" }, { from: [from], to: [to] }),
@@ -173,8 +180,14 @@ interface World {
   /** One in a namespace. */
   readonly grants: readonly ReferenceGrant[];
   readonly labels: Labels;
+  /** Services, and ServiceImports by `importKey`. */
   readonly absent: ReadonlySet<string>;
 }
+
+/** The kind itself, which is not installed while it is absent. */
+const importsKey = "ServiceImports";
+
+const importKey = (name: string) => `ServiceImport ${name}`;
 
 type Step = (world: World) => World;
 
@@ -235,7 +248,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.constantFrom(...services).map(
+    arbitrary: fc.constantFrom(...services, ...services.map(importKey), importsKey).map(
       (service): Step =>
         (world) => {
           const absent = new Set(world.absent);
@@ -282,18 +295,24 @@ it("gives each request to the backend of the specification after every change", 
             grants,
           };
           const hasService = (service: string) => !absent.has(service);
+          const areInstalled = !absent.has(importsKey);
+          const hasImport = (name: string) => areInstalled && !absent.has(importKey(name));
           const facts: GatewayFacts = {
             ports: proxyPorts,
             labelsOf: (namespace) => labels[namespace] ?? {},
             certificate: () => ({}),
             hasService: (namespace, name) => hasService(`${namespace}/${name}`),
+            importOf: (namespace, name) =>
+              areInstalled
+                ? { isThere: hasImport(`${namespace}/${name}`), appProtocols: undefined }
+                : undefined,
           };
           const decision = frontEnd.decide(objects, facts);
           expect(decision).toEqual(new GatewayFrontEnd().decide(objects, facts));
           const { asked: others } = decision;
           const found = routedAnswer(routing.decide({ ingresses: [], classes: [], others }));
           for (const asked of requests) {
-            const objectsNow = { ...world, hasService, grpcPorts: [grpcPort] };
+            const objectsNow = { ...world, hasService, hasImport, grpcPorts: [grpcPort] };
             const specified = specifiedAnswer(objectsNow, asked);
             expect([asked, found(asked)]).toEqual([asked, specified]);
           }

@@ -19,6 +19,8 @@ export interface SpecifiedObjects {
   readonly labels: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** `namespace/name`. */
   readonly hasService: (service: string) => boolean;
+  /** The same of a ServiceImport; there is none when absent. */
+  readonly hasImport?: (name: string) => boolean;
   /** Ports without TLS where clients begin with HTTP/2; none when absent. */
   readonly grpcPorts?: readonly number[];
 }
@@ -33,7 +35,7 @@ export interface SpecifiedRequest {
 }
 
 export interface SpecifiedAnswer {
-  /** `namespace/name:port` of the service, or the status of the answer. */
+  /** `namespace/name:port` of the service, with `.import` of a ServiceImport; or the status of the answer. */
   readonly backend: string | 404 | 500 | 503;
   /** The services that get a copy of the request. */
   readonly copies: readonly string[];
@@ -51,8 +53,12 @@ export function specifiedAnswer(
     const namespace = reference.namespace ?? own;
     const service = `${namespace}/${reference.name}`;
     const isAllowed =
-      namespace === own || isGranted(objects.grants, best.one, namespace, reference.name);
-    return isAllowed && objects.hasService(service) ? `${service}:${reference.port}` : undefined;
+      namespace === own || isGranted(objects.grants, best.one, { ...reference, namespace });
+    if (!isAllowed) return undefined;
+    if (reference.kind === "Service") {
+      return objects.hasService(service) ? `${service}:${reference.port}` : undefined;
+    }
+    return objects.hasImport?.(service) ? `${service}:${reference.port}.import` : undefined;
   };
   const backend = serviceOf(best.rule.backendRefs[0]);
   // An answer of the proxy itself needs no copies.
@@ -147,11 +153,10 @@ function isAttached(
 function isGranted(
   grants: readonly ReferenceGrant[],
   from: HttpRoute,
-  namespace: string,
-  name: string,
+  to: BackendReference,
 ): boolean {
   return grants
-    .filter(({ metadata }) => metadata.namespace === namespace)
+    .filter(({ metadata }) => metadata.namespace === to.namespace)
     .some(
       (grant) =>
         grant.from.some(
@@ -162,9 +167,9 @@ function isGranted(
         ) &&
         grant.to.some(
           (one) =>
-            one.group === "" &&
-            one.kind === "Service" &&
-            (one.name === undefined || one.name === name),
+            one.group === to.group &&
+            one.kind === to.kind &&
+            (one.name === undefined || one.name === to.name),
         ),
     );
 }
