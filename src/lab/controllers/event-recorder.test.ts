@@ -31,7 +31,7 @@ async function recorded(name: ProfileName, v: number, texts: readonly EventText[
       signal: new AbortController().signal,
     });
     for (const text of texts) {
-      recorder.tell(set, text);
+      recorder.record(set, text);
       await simulation.sleep(1000);
     }
     await recorder.settled();

@@ -76,7 +76,7 @@ export class EventRecorder {
     this.#eventLog = new EventLog({ klog, verbosity: flags.v, lines, logger });
   }
 
-  tell(object: InvolvedObject, text: EventText): void {
+  record(object: InvolvedObject, text: EventText): void {
     const { signal, clock } = this.#options;
     if (signal.aborted || this.#waiting >= waitingMax) return;
     this.#eventLog.note(object, text);
@@ -217,8 +217,8 @@ function occurred(
   { type, reason, message }: EventText,
 ): string {
   const object = namespace === "" ? name : `${namespace}/${name}`;
-  const said = { kind, apiVersion, type, reason, message };
-  return structured("Event occurred", { logger, object, fieldPath: "", ...said });
+  const fields = { kind, apiVersion, type, reason, message };
+  return structured("Event occurred", { logger, object, fieldPath: "", ...fields });
 }
 
 interface EventCorrelatorOptions {

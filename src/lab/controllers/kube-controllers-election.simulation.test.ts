@@ -127,8 +127,10 @@ describe.runIf(isThorough(process.env))("an old controller manager", () => {
       const path = `/api/v1/namespaces/kube-system/pods/${name}`;
       const log = await client.request({ verb: "get", method: "GET", path: `${path}/log` });
       const lines = log.body.toString("utf8").split("\n");
-      const told = lines.filter((line) => /leaderelection\.go:2|leaderelection lost/.test(line));
-      expect(told.map((line) => line.slice("I0101 00:00:00.000000       1 ".length))).toEqual([
+      const reported = lines.filter((line) =>
+        /leaderelection\.go:2|leaderelection lost/.test(line),
+      );
+      expect(reported.map((line) => line.slice("I0101 00:00:00.000000       1 ".length))).toEqual([
         "leaderelection.go:242] attempting to acquire leader lease  kube-system/kube-controller-manager...",
         "leaderelection.go:252] successfully acquired lease kube-system/kube-controller-manager",
         "leaderelection.go:288] failed to renew lease kube-system/kube-controller-manager: failed to tryAcquireOrRenew context deadline exceeded",

@@ -35,7 +35,7 @@ export class KubeletEvents {
     this.#options = options;
   }
 
-  tell(pod: KubeletPod, text: PodEventText): void {
+  record(pod: KubeletPod, text: PodEventText): void {
     if (this.#waiting >= waitingMax || this.#options.signal.aborted) return;
     this.#waiting += 1;
     const event = this.#eventOf(pod, text);

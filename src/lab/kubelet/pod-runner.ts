@@ -43,7 +43,7 @@ export class PodRunner {
     this.#state = firstState(pod);
     const { behaviour, problems } = readBehaviour(pod.annotations);
     for (const message of problems) {
-      events.tell(pod, { type: "Warning", reason: "InvalidAnnotation", message });
+      events.record(pod, { type: "Warning", reason: "InvalidAnnotation", message });
     }
     const dispatch = (event: UntimedPodEvent): void => this.#dispatch(event);
     this.#work = new PodWork({ ...options, behaviour, dispatch });

@@ -88,7 +88,7 @@ export class PodWork {
     const onChange = (isReady: boolean): void =>
       dispatch({ type: "observed", isStarted: true, isReady });
     const onFailure = (message: string): void =>
-      events.tell(pod, { type: "Warning", reason: "Unhealthy", message });
+      events.record(pod, { type: "Warning", reason: "Unhealthy", message });
     this.#timers.set("warm", behaviour.readyAfterMs, () => {
       onChange(probes.length === 0);
       // It ends with its signal and has no other way to end.
@@ -101,7 +101,7 @@ export class PodWork {
     if (waitMs > 0) {
       const names = pod.containers.map(({ name }) => name).join(", ");
       const message = `Back-off restarting failed container ${names}`;
-      events.tell(pod, { type: "Warning", reason: "BackOff", message });
+      events.record(pod, { type: "Warning", reason: "BackOff", message });
     }
     this.#timers.set("restart", waitMs, () => {
       logs.beginRun(pod.metadata.uid);
@@ -118,7 +118,7 @@ export class PodWork {
     const { clock, events, pod, dispatch } = this.#options;
     if (previous.name === "running") {
       const message = `Stopping container ${pod.containers[0]?.name ?? ""}`;
-      events.tell(pod, { type: "Normal", reason: "Killing", message });
+      events.record(pod, { type: "Normal", reason: "Killing", message });
     }
     const spentMs = elapsedMs(stoppingSince, clock.monotonicMs());
     if (state.stage === "preStop") {
@@ -155,7 +155,7 @@ export class PodWork {
   #waitForAddress(message: string): void {
     const { events, pod } = this.#options;
     this.#addressTries = 0;
-    events.tell(pod, { type: "Warning", reason: "FailedCreatePodSandBox", message });
+    events.record(pod, { type: "Warning", reason: "FailedCreatePodSandBox", message });
     this.#timers.set("address", addressRetryMs, () => this.findAddress());
   }
 
@@ -187,7 +187,7 @@ export class PodWork {
       return;
     }
     const message = error instanceof Error ? error.message : String(error);
-    events.tell(pod, { type: "Warning", reason: "Failed", message });
+    events.record(pod, { type: "Warning", reason: "Failed", message });
     dispatch({ type: "exited", exitCode: startErrorCode });
   }
 

@@ -106,7 +106,7 @@ function unlisted(error: unknown): string {
 }
 
 interface EndpointsSyncOptions extends Pick<ControllerOptions, "client" | "informers" | "profile"> {
-  readonly events: Pick<EventRecorder, "tell">;
+  readonly events: Pick<EventRecorder, "record">;
 }
 
 class EndpointsSync {
@@ -141,18 +141,18 @@ class EndpointsSync {
       if (current === undefined) await this.#create(service, next, signal);
       else await this.#update(current, next, signal);
     } catch (error) {
-      if (rules.recordsFailures && !signal.aborted) this.#tell(service, current, error);
+      if (rules.recordsFailures && !signal.aborted) this.#record(service, current, error);
       throw error;
     }
   }
 
-  #tell({ metadata }: Service, current: WholeObject | undefined, error: unknown): void {
+  #record({ metadata }: Service, current: WholeObject | undefined, error: unknown): void {
     const { namespace, name } = metadata;
     const reason = error instanceof Error ? error.message : String(error);
     const place = `${namespace}/${name}: ${reason}`;
     // The object that is to be created names no namespace yet, so that its events land in `default`.
     const involved = { kind: "Endpoints", apiVersion: "v1", namespace: "", name };
-    this.#options.events.tell(
+    this.#options.events.record(
       current === undefined ? involved : referenceTo("Endpoints", "v1", current),
       current === undefined
         ? {

@@ -156,7 +156,7 @@ export class SliceSync {
     try {
       await this.#writes.carryOut(service, plan, { annotations, traffic }, signal);
     } finally {
-      for (const event of events) this.#events.tell(referenceTo("Service", "v1", service), event);
+      for (const event of events) this.#events.record(referenceTo("Service", "v1", service), event);
     }
   }
 
@@ -189,7 +189,7 @@ export class SliceSync {
     const different = [...new Set(failures)];
     const text = different.length === 1 ? different.join() : `[${different.join(", ")}]`;
     const key = objectKey(service.metadata);
-    this.#events.tell(referenceTo("Service", "v1", service), {
+    this.#events.record(referenceTo("Service", "v1", service), {
       type: "Warning",
       reason: "FailedToUpdateEndpointSlices",
       message: `Error updating Endpoint Slices for Service ${key}: ${text}`,

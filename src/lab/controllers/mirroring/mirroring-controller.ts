@@ -132,7 +132,7 @@ class MirrorSync {
   }
 
   #tellSkipped(endpoints: WholeObject, skipped: number, max: number): void {
-    this.#events.tell(referenceTo("Endpoints", "v1", endpoints), {
+    this.#events.record(referenceTo("Endpoints", "v1", endpoints), {
       type: "Warning",
       reason: "TooManyAddressesToMirror",
       message:

@@ -127,7 +127,7 @@ export class NodeEviction {
       const message = `Node ${name} event: Deleting all Pods from Node ${name}.`;
       const text = { type: "Normal", reason: "DeletingAllPods", message } as const;
       const { handWritten } = profile.events;
-      events.tell({ kind: "Node", namespace: "", name, uid, ...handWritten }, text);
+      events.record({ kind: "Node", namespace: "", name, uid, ...handWritten }, text);
     }
     for (const pod of pods) await this.#deletePod(pod, name);
   }
@@ -144,9 +144,12 @@ export class NodeEviction {
     try {
       await client.request({ ...put, body: { ...raw, ...type, status }, signal });
       if (metadata.deletionTimestamp !== undefined) return;
-      const said = `Marking for deletion Pod ${metadata.name} from Node ${node}`;
-      const text = { type: "Normal", reason: "NodeControllerEviction", message: said } as const;
-      events.tell(referenceTo("Pod", "v1", pod), text);
+      const text = {
+        type: "Normal",
+        reason: "NodeControllerEviction",
+        message: `Marking for deletion Pod ${metadata.name} from Node ${node}`,
+      } as const;
+      events.record(referenceTo("Pod", "v1", pod), text);
       const path = objectPath(ownedPodKind, metadata);
       await client.request({ verb: "delete", method: "DELETE", path, signal });
     } catch (error) {

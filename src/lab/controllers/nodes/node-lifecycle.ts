@@ -121,14 +121,14 @@ class NodeLifecycle {
       const { name } = node.metadata;
       if (this.#known.has(name)) continue;
       nodeLog.note({ type: "nodeAdded", node: name });
-      this.#tell(node, "RegisteredNode", `Registered Node ${name} in ${self}`);
+      this.#record(node, "RegisteredNode", `Registered Node ${name} in ${self}`);
       this.#known.set(name, node);
       await this.#attempt(name, () => this.#eviction.release(node));
     }
     for (const [name, node] of this.#known) {
       if (names.has(name)) continue;
       nodeLog.note({ type: "nodeDeleted", node: name });
-      this.#tell(node, "RemovingNode", `Removing Node ${name} from ${self}`);
+      this.#record(node, "RemovingNode", `Removing Node ${name} from ${self}`);
       this.#known.delete(name);
       this.#judge.forget(name);
       this.#toRetry.delete(name);
@@ -187,7 +187,7 @@ class NodeLifecycle {
     }
   }
 
-  #tell(node: WholeNode, reason: string, event: string): void {
+  #record(node: WholeNode, reason: string, event: string): void {
     const { name } = node.metadata;
     this.#options.nodeLog.note({ type: "nodeEvent", node: name, event });
     this.#tellAs(node, reason, `Node ${name} event: ${event}`);
@@ -196,7 +196,7 @@ class NodeLifecycle {
   #tellAs({ metadata: { name, uid } }: WholeNode, reason: string, message: string): void {
     const text = { type: "Normal", reason, message } as const;
     const { handWritten } = this.#options.profile.events;
-    this.#options.events.tell({ kind: "Node", namespace: "", name, uid, ...handWritten }, text);
+    this.#options.events.record({ kind: "Node", namespace: "", name, uid, ...handWritten }, text);
   }
 
   async #readNode(name: string): Promise<WholeNode> {

@@ -97,7 +97,7 @@ class TaintEviction {
     const { namespace, name } = splitObjectKey(key);
     const pod = this.#options.informers.pods().store.get(namespace, name);
     if (pod === undefined) {
-      this.#cancel({ namespace, name }, { tells: false });
+      this.#cancel({ namespace, name }, { isRecorded: false });
       return;
     }
     const taints = this.#taints.get(pod.nodeName);
@@ -114,13 +114,13 @@ class TaintEviction {
   #consider(pod: OwnedPod, taints: readonly Taint[]): void {
     const waitMs = toleratedMs(pod, taints);
     if (taints.length === 0 || waitMs === Number.POSITIVE_INFINITY) {
-      this.#cancel(pod.metadata, { tells: true });
+      this.#cancel(pod.metadata, { isRecorded: true });
       return;
     }
     const key = objectKey(pod.metadata);
     // Another taint does not restart the time.
     if (this.#pending.has(key) && waitMs > 0) return;
-    this.#cancel(pod.metadata, { tells: false });
+    this.#cancel(pod.metadata, { isRecorded: false });
     const cancel = this.#options.timers.after(waitMs, () => {
       this.#pending.delete(key);
       const run = this.#evict(pod).finally(() => this.#running.delete(run));
@@ -129,26 +129,26 @@ class TaintEviction {
     this.#pending.set(key, cancel);
   }
 
-  #cancel(pod: PodName, { tells }: { readonly tells: boolean }): void {
+  #cancel(pod: PodName, { isRecorded }: { readonly isRecorded: boolean }): void {
     const key = objectKey(pod);
     const cancel = this.#pending.get(key);
     if (cancel === undefined) return;
     cancel();
     this.#pending.delete(key);
-    if (tells) this.#tell(pod, `Cancelling deletion of Pod ${key}`);
+    if (isRecorded) this.#record(pod, `Cancelling deletion of Pod ${key}`);
   }
 
-  #tell(pod: PodName, message: string): void {
+  #record(pod: PodName, message: string): void {
     const { namespace, name } = pod;
     const text = { type: "Normal", reason: "TaintManagerEviction", message } as const;
     const { handWritten } = this.#options.profile.events;
-    this.#events.tell({ kind: "Pod", namespace, name, ...handWritten }, text);
+    this.#events.record({ kind: "Pod", namespace, name, ...handWritten }, text);
   }
 
   async #evict({ metadata }: OwnedPod): Promise<void> {
     const { timers, log } = this.#options;
     this.#log.note({ type: "evicting", pod: metadata });
-    this.#tell(metadata, `Marking for deletion Pod ${objectKey(metadata)}`);
+    this.#record(metadata, `Marking for deletion Pod ${objectKey(metadata)}`);
     for (let tries = 1; !this.#signal.aborted; tries += 1) {
       try {
         await this.#deletePod(metadata);

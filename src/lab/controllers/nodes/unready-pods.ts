@@ -54,7 +54,7 @@ export async function markUnready(
     }
     if (profile.nodes.tellsPods) {
       const text = { reason: "NodeNotReady", message: "Node is not ready" };
-      events.tell(referenceTo("Pod", "v1", pod), { type: "Warning", ...text });
+      events.record(referenceTo("Pod", "v1", pod), { type: "Warning", ...text });
     }
   }
   if (failures.length > 0) throw new Error("not all pods were written", { cause: failures[0] });

@@ -301,7 +301,7 @@ class DeploymentWrites {
     const { workloadVersion, namesOldSize } = profile.events;
     const direction = before < size ? "up" : "down";
     const from = namesOldSize ? ` from ${before}` : "";
-    events.tell(referenceTo("Deployment", workloadVersion, deployment), {
+    events.record(referenceTo("Deployment", workloadVersion, deployment), {
       type: "Normal",
       reason: "ScalingReplicaSet",
       message: `Scaled ${direction} replica set ${set}${from} to ${size}`,

@@ -116,17 +116,18 @@ function isOverdue({ deployment, now }: StatusInput, progressing: RawRecord): bo
 }
 
 /** The condition with its times, which stay when status and reason do. */
-function settled({ deployment, now, sets, newSet }: StatusInput, type: string, said: Judgement) {
+function settled({ deployment, now, sets, newSet }: StatusInput, type: string, judged: Judgement) {
   const known = conditionsOf(deployment).find((one) => one["type"] === type);
   const isStep =
     type === "Progressing" &&
-    said.reason === "ReplicaSetUpdated" &&
+    judged.reason === "ReplicaSetUpdated" &&
     !sameCounts(recordAt(deployment.raw, "status"), countsOf(sets, newSet));
-  const isSame = known?.["status"] === said.status && known["reason"] === said.reason && !isStep;
-  if (known !== undefined && isSame) return { ...known, message: said.message };
+  const isSame =
+    known?.["status"] === judged.status && known["reason"] === judged.reason && !isStep;
+  if (known !== undefined && isSame) return { ...known, message: judged.message };
   const at = toTime(now);
-  const lastTransitionTime = known?.["status"] === said.status ? known["lastTransitionTime"] : at;
-  return { type, ...said, lastUpdateTime: at, lastTransitionTime };
+  const lastTransitionTime = known?.["status"] === judged.status ? known["lastTransitionTime"] : at;
+  return { type, ...judged, lastUpdateTime: at, lastTransitionTime };
 }
 
 function countsOf(sets: readonly WholeObject[], newSet: WholeObject | undefined): Counts {

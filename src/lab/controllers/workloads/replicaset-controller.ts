@@ -162,9 +162,9 @@ class ReplicaSetSync {
     try {
       const answer = await client.request({ verb: "create", method: "POST", path, body, signal });
       const { name } = ownedPodKind.project(parseJson(answer)).metadata;
-      this.#tell(set, "SuccessfulCreate", `Created pod: ${name}`);
+      this.#record(set, "SuccessfulCreate", `Created pod: ${name}`);
     } catch (error) {
-      if (!isEnding(error)) this.#tell(set, "FailedCreate", `Error creating: ${textOf(error)}`);
+      if (!isEnding(error)) this.#record(set, "FailedCreate", `Error creating: ${textOf(error)}`);
       throw error;
     }
   }
@@ -179,20 +179,20 @@ class ReplicaSetSync {
     const body = { preconditions: { uid: metadata.uid } };
     try {
       await this.#options.client.request({ verb: "delete", method: "DELETE", path, body, signal });
-      this.#tell(set, "SuccessfulDelete", `Deleted pod: ${metadata.name}`);
+      this.#record(set, "SuccessfulDelete", `Deleted pod: ${metadata.name}`);
     } catch (error) {
       this.#expectations.deletedOne(key, metadata.uid);
       if (error instanceof StatusError && error.code === 404) return;
-      this.#tell(set, "FailedDelete", `Error deleting: ${textOf(error)}`);
+      this.#record(set, "FailedDelete", `Error deleting: ${textOf(error)}`);
       throw error;
     }
   }
 
-  #tell(set: WholeObject, reason: string, message: string): void {
+  #record(set: WholeObject, reason: string, message: string): void {
     const type = reason.startsWith("Failed") ? "Warning" : "Normal";
     const { workloadVersion } = this.#options.profile.events;
     const involved = referenceTo("ReplicaSet", workloadVersion, set);
-    this.#events.tell(involved, { type, reason, message });
+    this.#events.record(involved, { type, reason, message });
   }
 
   async #putStatus(set: WholeObject, status: RawRecord, signal: AbortSignal): Promise<void> {
