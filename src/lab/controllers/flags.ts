@@ -154,7 +154,7 @@ export function controllerFlags(
   return flags;
 }
 
-/** Flags as they are typed, `kube-api-qps=300` or with dashes; a `RangeError` says what is wrong. */
+/** Flags as they are typed, `kube-api-qps=300` or with dashes; a `RangeError` names the mistake. */
 export function readFlags(words: readonly string[]): Partial<ControllerFlags> {
   const read = Object.fromEntries(words.map(readFlag));
   if (!areFlags(read)) throw new RangeError("a flag has a value of another kind");

@@ -1,6 +1,6 @@
 // Deletes what has lost all its owners, in the background: ReplicaSets of deleted Deployments, pods
 // of deleted ReplicaSets, slices of deleted Services. The cache only raises the suspicion; before
-// anything is deleted the server itself is asked whether the owner is gone. Deletions that first
+// a deletion, a read from the server itself shows whether the owner is gone. Deletions that first
 // settle what becomes of the dependents are `held-deletion.ts`'s.
 import { parseJson } from "../../kube/client/client.ts";
 import { optionalString, recordAt } from "../../kube/kinds/fields.ts";
@@ -257,7 +257,7 @@ function noOne(): readonly Owned[] {
   return [];
 }
 
-/** Owners the server said are gone; of so many dependents only the first has to ask. */
+/** Owners that the server does not have; of many dependents only the first needs a read. */
 class AbsentOwners {
   readonly #uids = new Set<string>();
 

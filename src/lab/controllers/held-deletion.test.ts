@@ -1,4 +1,4 @@
-// Deletions that say what becomes of the dependents.
+// Deletions with a policy for the dependents.
 import { expect, test } from "vitest";
 import { pods } from "../../../tests/apiserver/api-world.ts";
 import {
@@ -58,7 +58,7 @@ test("an orphan stays when its owner goes, and has no owner", () =>
     expect(await counts(world)).toEqual([0, 0, 0]);
   }));
 
-test("an object that owns nothing goes at once, whatever the request asks for dependents", () =>
+test("an object that owns nothing goes at once, whatever the policy for dependents", () =>
   inControllerWorld(async (world) => {
     for (const policy of ["Foreground", "Orphan"]) {
       await world.create(services, { metadata: { name: "web" }, spec: { ports: [{ port: 80 }] } });

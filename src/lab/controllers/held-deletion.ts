@@ -1,4 +1,4 @@
-// A deletion that says what becomes of the dependents is held by a finalizer until that is done:
+// A deletion with a policy for the dependents is held by a finalizer until that is done:
 // `orphan` takes the owner's reference out of them, `foregroundDeletion` waits until those that
 // block it are gone. Instead of the graph of a real garbage collector there are the informers'
 // caches and the set of owners that wait.
@@ -18,7 +18,7 @@ const foreground = "foregroundDeletion";
 
 export interface Held {
   readonly metadata: ObjectMeta;
-  /** Absent for kinds of which only some is kept: their finalizers are then asked for. */
+  /** Absent for kinds of which only some is kept: their finalizers are then read from the server. */
   readonly raw?: RawRecord;
 }
 

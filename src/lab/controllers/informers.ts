@@ -72,7 +72,7 @@ export class Informers {
     this.#options = options;
   }
 
-  /** Starts what has been asked for until now. */
+  /** Starts the informers that were requested until now. */
   start(): void {
     for (const informer of this.#used) informer.start();
   }

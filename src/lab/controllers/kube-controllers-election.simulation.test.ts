@@ -113,7 +113,7 @@ describe.runIf(isThorough(process.env))("an old controller manager", () => {
     },
   );
 
-  test("one that cannot renew ends, says so, and is started again as a standby", async () => {
+  test("one that cannot renew logs it, ends, and is started again as a standby", async () => {
     await withTwo("1.17.3", 1, async (simulation, _cluster, client) => {
       await simulation.sleep(5_000);
       const before = await recordAtPath(client, endpoints);

@@ -65,7 +65,7 @@ describe("a service", () => {
     });
   });
 
-  test("leaves a pod out of its slice whose node is gone, and says so at each try", async () => {
+  test("leaves a pod whose node is gone out of its slice, and logs it at each try", async () => {
     await inControllerWorld(async (world) => {
       await world.create(services, service("web"));
       await world.create(deployments, deployment("web", 2));

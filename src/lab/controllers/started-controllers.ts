@@ -1,4 +1,4 @@
-// Which controllers a process runs: those of its version, or the ones that are asked for by the
+// Which controllers a process runs: those of its version, or those given by the
 // names they have since 1.27. Each is started with a client of its own.
 import type { TokenKey } from "../../components/service-account-tokens.ts";
 import type { ClientFactor, Profile } from "../versions/profile.ts";

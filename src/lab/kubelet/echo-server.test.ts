@@ -108,13 +108,13 @@ it.each([
   expect(echoDelayMs({ target })).toBe(delayMs);
 });
 
-it("answers with the headers that the request asks for", () => {
+it("answers with the headers that the request names", () => {
   const headers = { "x-echo-set-header": "X-One:a:b, x-two:c,X-One: d" };
   expect(askedHeaders({ headers })).toEqual({ "X-One": "a:b,d", "x-two": "c" });
   expect(askedHeaders({ headers: {} })).toEqual({});
 });
 
-it("fails as often as a request asks it to, each for itself", () => {
+it("fails as often as a request wants, counted by its uuid", () => {
   const simulation = new RetrySimulation();
   const failures = (target: string) =>
     Array.from({ length: 3 }, () => simulation.failureOf({ target }));

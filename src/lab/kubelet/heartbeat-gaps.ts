@@ -22,7 +22,7 @@ const everyMs = 10_000;
 /** Heartbeats of nodes that started together drift apart. */
 const jitterFactor = 0.04;
 
-/** A gap that ends before it began, or never, is a mistake in what was asked for. */
+/** A gap that ends before it began, or never, is a mistake in the settings. */
 export function checkGaps(gaps: HeartbeatGaps): void {
   for (const { minMs, maxMs } of [gaps.status, gaps.lease].filter((gap) => gap !== undefined)) {
     if (!(minMs > 0 && minMs <= maxMs && Number.isFinite(maxMs))) {

@@ -92,7 +92,7 @@ it("renews its Lease every ten seconds and posts an unchanged status every five 
     });
   }));
 
-it("says at its next beat that it is there when the controller took it for lost", () =>
+it("reports Ready with its next heartbeat after the controller took it for lost", () =>
   inKubeletWorld(async (world) => {
     const { simulation, call } = world;
     await simulation.sleep(25_000);

@@ -1,4 +1,4 @@
-// A pod as its kubelet sees it: what to run, how to ask whether it is ready, how to end it, and the
+// A pod as its kubelet sees it: what to run, how to probe its readiness, how to end it, and the
 // status the API server holds, to compare with the kubelet's own.
 import {
   listAt,

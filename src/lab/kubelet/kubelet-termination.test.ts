@@ -82,7 +82,7 @@ it.each(Object.entries(endings))("%s", (_, { pod = {}, options = {}, timeline, a
   }),
 );
 
-it("shortens the grace when a second DELETE asks for less", () =>
+it("shortens the grace when a second DELETE has a shorter one", () =>
   inKubeletWorld(async ({ createPod, deletePod, simulation, ledger }) => {
     await createPod("web", { annotations: { [`${lab}on-term`]: "ignore" } });
     await simulation.sleep(5_000);
@@ -129,7 +129,7 @@ it("breaks requests that take longer than it drains", () =>
     expect(timelineOf("web").at(-1)).toBe("8 deleted");
   }));
 
-it("goes on asking the readiness probe of a terminating pod", () =>
+it("continues the readiness probe of a terminating pod", () =>
   inKubeletWorld(async ({ createPod, deletePod, simulation, timelineOf, ask }) => {
     const probe = { periodSeconds: 1, timeoutSeconds: 10, failureThreshold: 2 };
     await createPod("web", {

@@ -1,6 +1,5 @@
 // Pods come and go at random, crash, and lose their node, while the API server is slow and fails at
-// times. Afterwards what the API server says, what the ledger says and what a client meets at each
-// address must be the same thing.
+// times. Afterwards the API server, the ledger and a client at each address must agree.
 import { expect } from "vitest";
 import { inKubeletWorld, type KubeletWorld } from "../../../tests/kubelet/kubelet-world.ts";
 import { randomBetween, randomInt } from "../../environment/random.ts";

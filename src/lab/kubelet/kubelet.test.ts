@@ -172,7 +172,7 @@ it("leaves a pod that is not to be restarted as it ended", () =>
     expect(await ask("10.9.0.2")).toBe("REFUSED");
   }));
 
-it("asks the readiness probe and believes it after as many answers as the spec demands", () =>
+it("runs the readiness probe and takes its result after as many answers as the spec requires", () =>
   inKubeletWorld(async (world) => {
     const { simulation, createPod, timelineOf } = world;
     await simulation.sleep(10_000);
@@ -286,7 +286,7 @@ it("takes the next address when another process has the first", () =>
     expect(await ask("10.9.0.3")).toMatchObject({ uid });
   }));
 
-it("gives a pod's address to the next one at once when the lab says so", () =>
+it("gives a pod's address to the next one at once with that setting of the lab", () =>
   inKubeletWorld(
     async ({ createPod, deletePod, simulation, ask, ledger }) => {
       const first = await createPod("first");

@@ -81,7 +81,7 @@ export class NodeHeartbeat {
         this.#postedAt = clock.monotonicMs();
         return;
       } catch (error) {
-        // It is back: the next status says so.
+        // It is back: the next status reports it.
         if (error instanceof StatusError && error.code === 409) return;
         if (signal.aborted) throw error;
         log.debug("the node could not be registered yet", { node: node.name, error });

@@ -71,7 +71,7 @@ export function nodeStatus(
   };
 }
 
-/** True when the two say the same, whenever they said it. */
+/** True when the two have the same content, whatever their times. */
 export function saysTheSame(held: RawRecord, own: RawRecord): boolean {
   const heldConditions = listAt(held, "conditions").filter(isRecord);
   return listAt(own, "conditions")

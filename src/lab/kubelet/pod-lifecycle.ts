@@ -1,7 +1,7 @@
 // The life of a pod on its node as states and one step from (state, event) to the next state.
 // pending → starting → running → terminating → finished → gone, with a way back to starting for
-// containers that are restarted. Pure: `pod-runner.ts` makes the events and does what each state
-// asks. The containers of a pod are one program here and live and die together.
+// containers that are restarted. Pure: `pod-runner.ts` makes the events and does the work of each
+// state. The containers of a pod are one program here and live and die together.
 import type { WallMs } from "../../environment/clock.ts";
 import { isRecord, listAt, optionalNumber, optionalString } from "../../kube/kinds/fields.ts";
 import type { KubeletPod, RestartPolicy } from "./kubelet-pod.ts";
@@ -23,7 +23,7 @@ export interface PodHistory {
 export interface ContainerRun {
   readonly address: string;
   readonly startedAt: WallMs;
-  /** Past its own start-up: only then is it asked whether it is ready. */
+  /** Past its own start-up: its readiness is probed only after that. */
   readonly isStarted: boolean;
   readonly isReady: boolean;
 }

@@ -1,6 +1,6 @@
-// Runs one pod on a node: feeds `step` with what happens, lets `pod-work.ts` do what each new state
-// asks for, and keeps the status that follows from it. It never talks to the API server: it says
-// when something changed, and `pod-status-poster.ts` posts it.
+// Runs one pod on a node: feeds `step` with what happens, lets `pod-work.ts` do the work of each new
+// state, and keeps the status that follows from it. It sends nothing to the API server: it reports
+// that something changed, and `pod-status-poster.ts` posts it.
 import { isDeepStrictEqual } from "node:util";
 import type { MonotonicMs } from "../../environment/clock.ts";
 import type { RawRecord } from "../../kube/kinds/fields.ts";
@@ -20,7 +20,7 @@ export interface PodRunnerOptions extends Omit<PodWorkOptions, "behaviour" | "di
   readonly onGone: () => void;
 }
 
-/** Even a forced deletion asks politely first, with this grace (pkg/kubelet/pod_workers.go, 1.33). */
+/** Even a forced deletion sends SIGTERM first, with this grace (pkg/kubelet/pod_workers.go, 1.33). */
 const shortestGraceMs = 1_000;
 
 export class PodRunner {
@@ -29,7 +29,7 @@ export class PodRunner {
   #pod: KubeletPod;
   #state: PodState;
   #status: RawRecord | undefined;
-  /** When the pod was first asked to end. */
+  /** When the termination of the pod began. */
   #stoppingSince: MonotonicMs | undefined;
   /** The API server has no such pod any more. */
   #isForgotten = false;
@@ -120,7 +120,7 @@ export class PodRunner {
     this.#enter(previous);
   }
 
-  /** Has done what the state asks for that has just been entered. */
+  /** Does the work of the state that has just been entered. */
   #enter(previous: PodState): void {
     const state = this.#state;
     switch (state.name) {

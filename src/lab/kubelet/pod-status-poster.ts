@@ -1,4 +1,4 @@
-// Makes the API server say of a node's pods what their runners say: posts each status that changed,
+// Keeps the status of a node's pods in the API server equal to that of their runners: posts each status that changed,
 // puts right what others wrote over it, and removes pods that have ended. One pod at a time, as the
 // kubelet's status manager does; a pod whose post fails waits for its next try alone.
 import type { Environment } from "../../environment/environment.ts";
@@ -43,7 +43,7 @@ export class PodStatusPoster {
     this.#queue = new Workqueue({ clock, timers, name: "pod-status", rateLimiter });
   }
 
-  /** The pod's runner may have something to say. */
+  /** The status of the pod's runner may have changed. */
   changed(podUid: string): void {
     this.#queue.add(podUid);
   }
@@ -96,13 +96,13 @@ export class PodStatusPoster {
       }
       if (runner.isDeletable && status === runner.status) await this.#remove(pod, signal);
     } catch (error) {
-      // The pod is gone, or another of the same name is there: the watch will say so.
+      // The pod is gone, or another of the same name is there: the watch will report it.
       const isGone = error instanceof StatusError && (error.code === 404 || error.code === 409);
       if (!isGone && !signal.aborted) throw error;
     }
   }
 
-  /** The server is asked for the pod first (status_manager.go syncPod); a namesake is left alone. */
+  /** Reads the pod from the server first (status_manager.go syncPod); a namesake is left alone. */
   async #post(pod: KubeletPod, status: RawRecord, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const path = objectPath(kubeletPodKind, pod.metadata);

@@ -44,8 +44,8 @@ export function podStatus(input: PodStatusInput): RawRecord {
 }
 
 /**
- * True when the API server's status says in every field what the kubelet would post. The server adds
- * fields that say nothing (`lastProbeTime: null`).
+ * True when every field of the API server's status equals what the kubelet would post. The server adds
+ * fields without content (`lastProbeTime: null`).
  */
 export function holdsStatus(held: RawRecord, own: RawRecord): boolean {
   for (const [field, value] of Object.entries(own)) {
@@ -58,7 +58,7 @@ export function holdsStatus(held: RawRecord, own: RawRecord): boolean {
 }
 
 /**
- * The patch that makes the API server's status say this. Conditions are merged by their type, so
+ * The patch that gives the API server's object this status. Conditions are merged by their type, so
  * that those of others stay, and a reason that no longer applies has to be taken away by name.
  */
 export function statusPatch({ metadata }: KubeletPod, status: RawRecord): RawRecord {

@@ -1,5 +1,5 @@
-// Does what each state of a pod asks for: finds it an address, runs its program, asks whether it is
-// ready, ends it in time. The results go back as events, through `dispatch`; `pod-runner.ts`
+// Does the work of each state of a pod: finds it an address, runs its program, probes its readiness,
+// ends it in time. The results go back as events, through `dispatch`; `pod-runner.ts`
 // decides by them. Invariant: timers and probes belong to the run that set them and end with it.
 import { elapsedMs, type MonotonicMs } from "../../environment/clock.ts";
 import type { Environment } from "../../environment/environment.ts";
@@ -79,7 +79,7 @@ export class PodWork {
     this.#run = this.#start(address, () => !this.#isCut && isWanted());
   }
 
-  /** Once past its start-up a container without a probe is ready, one with a probe is asked. */
+  /** Once past its start-up a container without a probe is ready, and one with a probe is probed. */
   watchReadiness(address: string): void {
     const { timers, network, events, pod, behaviour, dispatch } = this.#options;
     this.#probing = new AbortController();

@@ -1,5 +1,5 @@
-// Asks a pod whether it is ready, as its spec says: every period, from the node, over the network.
-// The answer changes only after as many equal results in a row as the spec demands.
+// Probes the readiness of a pod by its spec: every period, from the node, over the network. The
+// result changes only after as many equal answers in a row as the spec requires.
 import type { Environment } from "../../environment/environment.ts";
 import { type Network, NetworkError } from "../../environment/network.ts";
 import { Deadline } from "../../kube/client/deadline.ts";
@@ -89,7 +89,7 @@ async function ask(
   const method = type === "httpGet" ? "GET" : "HEAD";
   const { status, body } = await network.request({ method, url, headers, signal });
   for await (const _ of body) {
-    // The body says nothing a probe listens to, but has to be taken for the connection to end.
+    // The probe does not use the body, but has to read it for the connection to end.
   }
   if (type === "tcpSocket" || (status >= 200 && status < 400)) return "";
   return `Readiness probe failed: HTTP probe failed with statuscode: ${status}`;

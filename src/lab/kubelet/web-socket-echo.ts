@@ -14,7 +14,7 @@ const opcodes = { close: 8, ping: 9, pong: 10 } as const;
 /** Messages of suites have some bytes. */
 const longestFrameBytes = 1024 * 1024;
 
-/** The headers that change the protocol; undefined for a request that does not ask for it. */
+/** The headers that change the protocol; undefined for a request without them. */
 export function webSocketHeaders({
   target,
   headers,

@@ -78,7 +78,7 @@ function noteStart({ klog, profile }: ControllerOptions, logger: string): void {
   );
 }
 
-/** All Endpoints there are: from the cache, or asked for at the cost of a request. */
+/** All Endpoints there are: from the cache, or by a request. */
 async function leftovers(
   { profile, informers, client, klog }: ControllerOptions,
   signal: AbortSignal,

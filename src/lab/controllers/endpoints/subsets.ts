@@ -92,7 +92,7 @@ function addressFor(
   };
 }
 
-/** The pod's address of the service's family: that of its cluster IP, or the first it asks for. */
+/** The pod's address of the service's family: that of its cluster IP, or the first in its spec. */
 function ipFor(service: Service, pod: OwnedPod): string | undefined {
   const ips = podIPs(pod);
   const { clusterIP, ipFamilies } = service;

@@ -129,7 +129,7 @@ export function unreserved(labels: StringMap): StringMap {
   return Object.fromEntries(Object.entries(labels).filter(([name]) => !reservedLabels.has(name)));
 }
 
-/** `namespace/name` of the service a slice says it belongs to. */
+/** `namespace/name` of the service in the label of a slice. */
 export function serviceKeyOf({ namespace, labels }: ObjectMeta): string {
   return `${namespace}/${labels[serviceNameLabel] ?? ""}`;
 }

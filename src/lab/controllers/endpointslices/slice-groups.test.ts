@@ -45,7 +45,7 @@ describe("a pod's conditions", () => {
   });
 });
 
-test("an endpoint says where it is, whose it is and what it is called", () => {
+test("an endpoint has its node, its zone, its pod and its hostname", () => {
   const spec = { hostname: "h", subdomain: "web" };
   const pods = [podOf("a", { ready: true, spec })];
   expect(groupsOf(serviceOf(), pods)).toEqual({

@@ -1,5 +1,5 @@
 // The desired content of the slices of a service, as a pure function: its pods, grouped by address
-// family and by their ports for the service. Terminating pods stay in, with conditions that say so.
+// family and by their ports for the service. Terminating pods stay in, with the conditions for it.
 import type { Node } from "../../../kube/kinds/node.ts";
 import { podIPs } from "../../../kube/kinds/pod.ts";
 import type { Service } from "../../../kube/kinds/service.ts";

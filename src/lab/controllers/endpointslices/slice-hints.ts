@@ -1,5 +1,5 @@
 // Hints: for which zones and nodes an endpoint is meant. The controller gives them to the ready
-// endpoints of services that ask for near traffic, and takes them away from all others. Slices that
+// endpoints of services that want near traffic, and takes them away from all others. Slices that
 // need nothing else are written for the sake of their hints.
 import { sameJson } from "../../../kube/kinds/same-json.ts";
 import { type PublishedSlice, revisedSlice, type WantedSlice } from "./published-slice.ts";

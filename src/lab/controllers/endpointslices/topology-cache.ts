@@ -1,4 +1,4 @@
-// Topology aware hints, which a service asks for by annotation: endpoints are shared out among the
+// Topology aware hints, which a service wants by annotation: endpoints are shared out among the
 // zones by the CPUs of their nodes, as long as no endpoint gets much more than its share. Remembers
 // what each service was given, to see when nodes come and go that it does not fit any more
 // (staging/src/k8s.io/endpointslice/topologycache).
@@ -82,7 +82,7 @@ export class TopologyCache {
     };
   }
 
-  /** The service asks for no such hints, or not any more, which is worth telling. */
+  /** The service wants no such hints; an Event reports it if it had some. */
   remove(service: string, addressType: AddressType): readonly TopologyEvent[] {
     const message = "Topology Aware Hints has been disabled";
     const events = this.#populated.has(service) ? [disabled(message, addressType)] : [];

@@ -24,7 +24,7 @@ const overloadThreshold = 0.2;
 /** Nodes with one of these labels are not counted. */
 const excludedLabels = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
-/** Each zone's share of all CPUs; undefined when a node does not say enough, or there is one zone. */
+/** Each zone's share of all CPUs; undefined when a node has no zone or CPUs, or there is one zone. */
 export function zoneShares(nodes: Iterable<WholeNode>): Counts | undefined {
   const zones = new Map<string, number>();
   let total = 0;

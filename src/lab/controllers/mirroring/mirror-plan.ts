@@ -15,7 +15,7 @@ export const mirroringController = "endpointslicemirroring-controller.k8s.io";
 
 const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** Annotations of an Endpoints object that say nothing of a slice. */
+/** Annotations of an Endpoints object without a meaning for a slice. */
 const ownAnnotations = new Set<string>([triggerTimeAnnotation, lastAppliedAnnotation]);
 
 export interface MirrorPlan {

@@ -1,5 +1,4 @@
-// The write by which a controller of today says why it ends a pod, before it does: a condition that
-// names it, and a terminal phase when no kubelet is left to report one.
+// Before a controller of today ends a pod, it writes the reason: a condition that names it, and a terminal phase when no kubelet is left to report one.
 import { toTime, type WallMs } from "../../../environment/clock.ts";
 import type { KubeRequest } from "../../../kube/client/client.ts";
 import { objectPath } from "../../../kube/kinds/kind.ts";

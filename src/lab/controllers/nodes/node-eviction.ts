@@ -132,7 +132,7 @@ export class NodeEviction {
     for (const pod of pods) await this.#deletePod(pod, name);
   }
 
-  /** controller_utils.go deletePods: the pod's status says why, then it is deleted with its grace. */
+  /** controller_utils.go deletePods: the pod's status gets the reason, then it is deleted with its grace. */
   async #deletePod(pod: OwnedPod, node: string): Promise<void> {
     const { metadata, raw } = pod;
     const { client, signal, events } = this.#options;

@@ -41,7 +41,7 @@ function silences(looks: readonly [seconds: number, node: WholeNode, renewal?: W
 }
 
 describe("a sign of life", () => {
-  test("is a changed heartbeat, at the time of the look and whatever the heartbeat says", () => {
+  test("is a changed heartbeat, at the time of the look, whatever its content", () => {
     const wrongClock = "1999-01-01T00:00:00Z";
     expect(
       silences([

@@ -17,7 +17,7 @@ export interface NodeHealth {
   readonly seenAt: MonotonicMs;
   /** When the Ready condition was last seen to change. */
   readonly changedAt: MonotonicMs;
-  /** As the node said last; undefined as long as it has none. */
+  /** Of the last status of the node; undefined as long as it has none. */
   readonly ready: NodeReady | undefined;
   readonly renewTime: WallMs | undefined;
 }

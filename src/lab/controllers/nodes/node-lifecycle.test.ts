@@ -202,7 +202,7 @@ describe.runIf(isThorough(process.env))("a node that dies", () => {
 });
 
 describe("a machine that is expelled", () => {
-  test("runs its pods on, though no cluster knows of them, and asks in vain", () =>
+  test("continues to run its pods, although no cluster has them, and its requests fail", () =>
     inCluster("1.33", async (world) => {
       const { simulation, cluster, ledger, podsOnNode } = world;
       const [pod] = await podsOnNode();

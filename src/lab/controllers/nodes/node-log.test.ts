@@ -45,7 +45,7 @@ function logged(style: NodeLineStyle, verbosity: number): string {
   return `\n${lines.join("\n")}\n`;
 }
 
-test("1.7 says what the write-up shows, the missed heartbeats only at verbosity 4", () => {
+test("1.7 logs the lines of the write-up, the missed heartbeats only at verbosity 4", () => {
   expect(logged(nodeLines17, 4)).toMatchInlineSnapshot(`
     "
     nodecontroller.go:936] node 11.2.3.10 hasn't been updated for 40.032883982s. Last ready condition is: {Type:Ready Status:True LastHeartbeatTime:2017-09-19 08:04:46 +0000 UTC LastTransitionTime:2017-09-19 08:04:46 +0000 UTC Reason:KubeletReady Message:kubelet is posting ready status}
@@ -60,7 +60,7 @@ test("1.7 says what the write-up shows, the missed heartbeats only at verbosity 
   expect(logged(nodeLines17, 2)).not.toContain("hasn't been updated");
 });
 
-test("1.17 says it of every condition alike", () => {
+test("1.17 logs every condition alike", () => {
   expect(logged(nodeLines117, 2)).toMatchInlineSnapshot(`
     "
     node_lifecycle_controller.go:1137] node 11.2.3.10 hasn't been updated for 40.032883982s. Last Ready is: &NodeCondition{Type:Ready,Status:True,LastHeartbeatTime:2017-09-19 08:04:46 +0000 UTC,LastTransitionTime:2017-09-19 08:04:46 +0000 UTC,Reason:KubeletReady,Message:kubelet is posting ready status,}
@@ -74,7 +74,7 @@ test("1.17 says it of every condition alike", () => {
   `);
 });
 
-test("1.33 says it with keys and values", () => {
+test("1.33 logs keys and values", () => {
   expect(logged(nodeLines133, 2)).toMatchInlineSnapshot(`
     "
     node_lifecycle_controller.go:952] "Node hasn't been updated" logger="node-lifecycle-controller" node="11.2.3.10" duration="40.032883982s" nodeConditionType="Ready" currentCondition="&NodeCondition{Type:Ready,Status:True,LastHeartbeatTime:2017-09-19 08:04:46 +0000 UTC,LastTransitionTime:2017-09-19 08:04:46 +0000 UTC,Reason:KubeletReady,Message:kubelet is posting ready status,}"

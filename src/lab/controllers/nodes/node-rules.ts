@@ -40,7 +40,7 @@ export interface NodeRules {
   readonly ownTaintClient: boolean;
   /** NoSchedule taints follow the conditions: on by default since 1.12. */
   readonly taintsByCondition: boolean;
-  /** Evicted and orphaned pods get a condition that says why, and a terminal phase. */
+  /** Evicted and orphaned pods get a condition with the reason, and a terminal phase. */
   readonly explainsDeletion: boolean;
   /** How long a node must be unknown before pods on it count as orphaned; 0: all are listed. */
   readonly orphanQuarantineMs: number;
@@ -74,7 +74,7 @@ export const nodeRules17: NodeRules = {
   ownTaintClient: false,
   taintsByCondition: false,
   explainsDeletion: false,
-  // gc_controller.go gcOrphaned asks for the nodes in each round.
+  // gc_controller.go gcOrphaned reads the nodes in each round.
   orphanQuarantineMs: 0,
   namesTaintQueues: false,
   evictionsMetric: "evictions_number",

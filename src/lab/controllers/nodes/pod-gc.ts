@@ -104,7 +104,7 @@ class PodCollector {
     return lost;
   }
 
-  /** Those the server does not list, which is asked at each scan. */
+  /** Those that the server does not list; each scan reads the list. */
   async #unlistedNodes(pods: readonly OwnedPod[]): Promise<ReadonlySet<string>> {
     const path = collectionPath(wholeNodeKind);
     const signal = this.#signal;

@@ -16,7 +16,7 @@ export interface UnreadyPodsOptions extends ControllerOptions {
   readonly events: EventRecorder;
 }
 
-/** Those in the cache, or of versions that asked the server, those it has now. */
+/** Those in the cache; in versions that read from the server, those it has now. */
 export async function podsOn(
   { client, informers, profile }: ControllerOptions,
   node: string,

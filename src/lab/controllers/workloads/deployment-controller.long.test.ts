@@ -16,7 +16,7 @@ function newTemplate(mark: string): object {
 }
 
 describe("a deployment", () => {
-  test("gets its pods, spread over the nodes, and says that it is done", async () => {
+  test("gets its pods, spread over the nodes, and its status shows that it is done", async () => {
     await inControllerWorld(async (world) => {
       await world.create(deployments, deployment("web", 4));
       await world.live(5000);
@@ -150,7 +150,7 @@ describe("a deployment", () => {
     });
   });
 
-  test("that makes no progress within its deadline says so", async () => {
+  test("that makes no progress within its deadline has a condition for it", async () => {
     await inControllerWorld(async (world) => {
       const spec = { progressDeadlineSeconds: 60 };
       await world.create(deployments, deployment("web", 1, spec));

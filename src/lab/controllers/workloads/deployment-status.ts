@@ -85,7 +85,7 @@ function availableCondition({ limits }: StatusInput, counts: Counts): Judgement 
       };
 }
 
-/** Undefined while there is nothing to say yet. */
+/** Undefined while there is nothing to report yet. */
 function progressingCondition(input: StatusInput, counts: Counts): Judgement | undefined {
   const { deployment, newSet, created } = input;
   if (newSet === undefined) return undefined;

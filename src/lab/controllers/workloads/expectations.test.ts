@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { simulate } from "../../../simulation/simulation.ts";
 import { Expectations, expectationTimeoutMs } from "./expectations.ts";
 
-test("a cache is acted upon when all that was asked for has been seen", async () => {
+test("a cache is used when all requested changes have been seen", async () => {
   await simulate({ seed: 1 }, async (simulation) => {
     const expectations = new Expectations(simulation.host("h"));
     const met: boolean[] = [];

@@ -1,4 +1,4 @@
-// How many creations and which deletions a controller has asked for and not yet seen. Until it has
+// How many creations and which deletions a controller has requested and not yet seen. Until it has
 // seen them its cache shows too few or too many pods, and acting on that would create twice.
 import { type Clock, elapsedMs, type MonotonicMs } from "../../../environment/clock.ts";
 
@@ -11,7 +11,7 @@ interface Expected {
   readonly since: MonotonicMs;
 }
 
-/** Invariant: an entry for a key means that something was asked for since it was last satisfied. */
+/** Invariant: an entry for a key means that something was requested since it was last satisfied. */
 export class Expectations {
   readonly #clock: Clock;
   readonly #expected = new Map<string, Expected>();

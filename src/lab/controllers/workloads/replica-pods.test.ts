@@ -19,7 +19,7 @@ const set = wholeOf(
   { generation: 4 },
 );
 
-test("a new pod is what the template says, and says whose it is", () => {
+test("a new pod follows the template and names its owner", () => {
   expect(newPod(set)).toEqual({
     apiVersion: "v1",
     kind: "Pod",

@@ -1,5 +1,5 @@
 // The ReplicaSet controller: as many pods as wanted, made from the template. It never acts on a
-// cache that does not yet show what it asked for last time.
+// cache that does not yet show its last requests.
 import { parseJson, StatusError } from "../../../kube/client/client.ts";
 import { type RawRecord, recordAt } from "../../../kube/kinds/fields.ts";
 import { collectionPath, objectKey, objectPath, splitObjectKey } from "../../../kube/kinds/kind.ts";
