@@ -786,6 +786,12 @@ const forms: readonly SignForm[] = [
   ),
   plain(
     "no-active-endpoint",
+    "no available endpoints",
+    /\bIngress '([^']{1,512})': no available endpoints/,
+    "subject",
+  ),
+  plain(
+    "no-active-endpoint",
     "Error obtaining Endpoints for Service",
     /Error obtaining Endpoints for Service "([^"]+)"/,
     "subject",
@@ -812,6 +818,12 @@ const forms: readonly SignForm[] = [
   // Istio up to 1.2: a proxy takes nothing for 10 s; since then: it rejects the endpoints.
   plain("push-failed", "Repeated failure to push", /(Repeated failure to push)/, "detail"),
   plain("push-failed", "EDS: ACK ERROR", /ADS:(EDS: ACK ERROR)/, "detail"),
+  plain(
+    "push-failed",
+    "haproxy-runtime-api.sock",
+    /haproxy-runtime-api\.sock \[\d\] +(No such (?:server|backend))/,
+    "detail",
+  ),
   plain("push-failed", "error reloading router", /(error reloading router)/, "detail"),
   plain("proxy-reload", "successfully reloaded", /(ackend successfully reloaded)/, "detail"),
   plain(

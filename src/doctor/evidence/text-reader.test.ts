@@ -142,3 +142,25 @@ test("flags of other programs are not those of the control plane", () => {
   reader.end();
   expect(facts.settings.flags.size).toBe(0);
 });
+
+test("a table of endpoints has an empty cell for unready pods, and none without pods", () => {
+  const facts = noFacts();
+  const reader = new TextReader(facts, "issue.md");
+  const table = [
+    "NAME   ENDPOINTS          AGE",
+    "slow                      145m",
+    "none   <none>             3d",
+  ];
+  for (const line of [...table, "full   10.1.0.4:80 + 2 more...   3d"]) reader.push(line);
+  reader.end();
+  const shown = [...facts.objects.endpoints.values()].map(({ key, ready, notReady }) => [
+    key,
+    ready,
+    notReady,
+  ]);
+  expect(shown).toEqual([
+    ["default/slow", 0, 1],
+    ["default/none", 0, 0],
+    ["default/full", 3, 0],
+  ]);
+});

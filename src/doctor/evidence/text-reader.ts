@@ -328,7 +328,10 @@ export class TextReader {
       if (!table.columns.includes("ADDRESSTYPE")) {
         const more = Number(/ \+ (\d{1,9}) more\.\.\./.exec(text)?.[1] ?? 0);
         const ready = /^(?:<none>)?$/.test(listed) ? 0 : listed.split(",").length + more;
-        const counts = { ready, notReady: 0, overCapacity: undefined };
+        // With addresses of unready pods alone the cell is empty, and the age stands in its place.
+        const isEmpty = /^\d{1,5}[smhdy]/.test(listed);
+        const known = isEmpty ? { ready: 0, notReady: 1 } : { ready, notReady: 0 };
+        const counts = { ...known, overCapacity: undefined };
         this.#facts.objects.addEndpointsRow(`${namespace}/${name}`, counts, place);
       }
     }
