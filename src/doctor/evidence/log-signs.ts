@@ -433,6 +433,13 @@ const forms: readonly SignForm[] = [
     "detail",
   ),
   plain("api-overloaded", "Handler timeout", /(Handler timeout)/, "detail"),
+  // The answer 504, as clients print it.
+  plain(
+    "api-overloaded",
+    "response in the time allotted",
+    /(unable to return a response in the time allotted)/,
+    "detail",
+  ),
   plain(
     "api-overloaded",
     "request did not complete within",
