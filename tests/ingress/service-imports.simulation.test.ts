@@ -1,6 +1,7 @@
 // Routes to ServiceImports: their endpoints in the clusters that export the service, and the slices of a
 // controller of the Multi-Cluster Services API where no watched cluster does.
 import { expect, test } from "vitest";
+import { rememberedWithinMs } from "../../src/ingress/ingress-loop.ts";
 import { definitionsPath, gatewayDefinitions } from "../../src/lab/gateway-definitions.ts";
 import { lookAgainMs } from "../../src/sources/multicluster-api.ts";
 import { exportDefinition, importDefinition } from "../syncing/multicluster-definitions.ts";
@@ -241,6 +242,28 @@ test("a port that the ServiceImport does not have leads nowhere, and the report 
       before: async (clusters, simulation) => {
         await prepare(clusters, simulation);
         await exportWeb(clusters.west);
+      },
+    },
+  ));
+
+test("after a restart, what is remembered serves until it is known what a cluster exports", () =>
+  inIngressWorld(
+    async ({ simulation, clusters, active }) => {
+      await simulation.sleep(rememberedWithinMs + aMomentMs);
+      expect(active(imported)).toEqual([inEast, inWest]);
+      clusters.west.server.faults.setRules([]);
+      // The longest wait of a watch before it tries again, by far.
+      await simulation.sleep(2 * lookAgainMs);
+      expect(active(imported)).toEqual([inEast]);
+    },
+    {
+      ports,
+      remembered: new Map([[imported, [{ cluster: "west", address: "10.8.0.1", port: 8080 }]]]),
+      before: async (clusters, simulation) => {
+        await prepare(clusters, simulation);
+        await exportWeb(clusters.east);
+        const match = { userAgent: "lockstep", resource: "serviceexports" };
+        clusters.west.server.faults.setRules([{ match, errors: { rate: 1, code: 500 } }]);
       },
     },
   ));
