@@ -27,7 +27,12 @@ export function residentMegabytes(pid: number): number {
   return megabytes(`/proc/${pid}/status`, /^VmRSS:\s+(\d+) kB$/m);
 }
 
-/** The same with a share of what it has in common with others. */
+/** The most that it has had at any moment. */
+export function peakMegabytes(pid: number): number {
+  return megabytes(`/proc/${pid}/status`, /^VmHWM:\s+(\d+) kB$/m);
+}
+
+/** Memory now, with a share of what it has in common with others. */
 export function proportionalMegabytes(pid: number): number {
   return megabytes(`/proc/${pid}/smaps_rollup`, /^Pss:\s+(\d+) kB$/m);
 }

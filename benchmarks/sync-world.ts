@@ -16,7 +16,7 @@ import { BenchChild } from "./bench-child.ts";
 import type { BenchClusterAddress, BenchClusterOptions } from "./bench-cluster.ts";
 import type { ChangeMeter } from "./ingress-meter.ts";
 import { type ClusterSize, node } from "./ingress-objects.ts";
-import { residentMegabytes } from "./process-cost.ts";
+import { cpuMicroseconds, peakMegabytes, residentMegabytes } from "./process-cost.ts";
 
 export interface SyncWorldOptions {
   readonly environment: Environment;
@@ -39,6 +39,12 @@ export interface BusinessCluster {
 export interface SyncCounts {
   readonly writes: number;
   readonly noopWrites: number;
+}
+
+export interface SyncCost {
+  readonly residentMb: number;
+  readonly peakMb: number;
+  readonly cpuMs: number;
 }
 
 const host = "127.0.0.1";
@@ -121,8 +127,14 @@ export class SyncWorld {
     await exited;
   }
 
-  syncMegabytes(): number {
-    return residentMegabytes(this.#sync?.pid ?? 0);
+  /** Of the process that runs now, from its start. */
+  get cost(): SyncCost {
+    const pid = this.#sync?.pid ?? 0;
+    return {
+      residentMb: residentMegabytes(pid),
+      peakMb: peakMegabytes(pid),
+      cpuMs: cpuMicroseconds(pid) / 1000,
+    };
   }
 
   async counts(): Promise<SyncCounts> {

@@ -63,6 +63,8 @@ interface SeriesResult {
   readonly lagsMs: readonly number[];
   /** During it, until all of its changes were copied. */
   readonly counts: SyncCounts;
+  /** Of `lockstep sync` in that time. */
+  readonly cpuMs: number;
 }
 
 export const syncBenchmark: Benchmark = {
@@ -98,7 +100,7 @@ async function measure(plan: Plan, run: BenchRun, progress: Progress): Promise<F
     const idle = await series(measured, "idle", async () => undefined);
     const resync = await series(measured, "resync", (over) => resyncUntil(world, over));
     const rewrite = await series(measured, "rewrite", () => world.causeRewrite(1));
-    const usedMb = world.syncMegabytes();
+    const { residentMb, peakMb } = world.cost;
     const { noopWrites } = await world.counts();
     const restart = await measureRestart(measured);
     const services = clusters * size.services;
@@ -121,7 +123,13 @@ async function measure(plan: Plan, run: BenchRun, progress: Progress): Promise<F
         "writes",
         "nothing else is written",
       ),
-      residentMb: plain(usedMb, "MB", note),
+      cpuMsPerChange: plain(
+        idle.cpuMs / plan.changes,
+        "ms",
+        "of one core; nothing else is to be done",
+      ),
+      residentMb: plain(residentMb, "MB", `${note}; after all series`),
+      peakMb: plain(peakMb, "MB", "the same process at its most"),
     };
   } finally {
     await world.stop();
@@ -136,6 +144,7 @@ async function series(
 ): Promise<SeriesResult> {
   progress(`${name}: ${plan.changes} changes at ${changesPerSecond} a second`);
   const before = await world.counts();
+  const { cpuMs } = world.cost;
   const over = new AbortController();
   const working = work(over.signal);
   const perSecond = changesPerSecond / plan.clusters;
@@ -145,6 +154,7 @@ async function series(
   await working;
   await world.until("every change is copied", () => meter.outstanding === 0);
   const after = await world.counts();
+  const usedMs = world.cost.cpuMs - cpuMs;
   await idleSyncer(world);
   const lags = (["join", "leave"] as const).map((one) => meter.lags(name, "synced", one));
   const unseen = lags.reduce((sum, one) => sum + one.unseen, 0);
@@ -155,6 +165,7 @@ async function series(
       writes: after.writes - before.writes,
       noopWrites: after.noopWrites - before.noopWrites,
     },
+    cpuMs: usedMs,
   };
 }
 
