@@ -164,6 +164,21 @@ it("says what to do when there is nothing to show", async () => {
   await page.getByText("Incidents run in the lab only").waitFor();
 });
 
+it("shows on the path the age that the verdict names, not that of the other direction", async () => {
+  server.adjust = (state) => ({
+    ...state,
+    lags: state.lags.map((row) =>
+      row.hop === "published" && row.direction === "join"
+        ? { ...row, oldestPendingMs: 50_000 }
+        : row,
+    ),
+  });
+  const { page } = await visit("now");
+  await page.locator(".verdict-text").getByText("waited for 41 s").waitFor();
+  const clock = page.locator(".verdict .hop.published .hop-clock");
+  await expect.poll(() => clock.textContent()).toBe("▲ 41 s");
+});
+
 it("counts failed requests to removed pods where access logs are read", async () => {
   server.adjust = (state) => ({
     ...state,

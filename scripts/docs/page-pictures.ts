@@ -81,6 +81,6 @@ async function takeAll(browser: Browser, url: string, log: (line: string) => voi
   await pages.dark.locator(".finding").getByText("certain:").waitFor();
   await pages.dark.locator(".two .counter.stock.lost").waitFor();
   // Then the charts show how the queue drains.
-  await pages.dark.getByText(/started 1[2-9] s ago/).waitFor();
+  await pages.dark.getByText(/started (?:1[2-9]|[2-9]\d) s ago|started \d+ min/).waitFor();
   await pages.dark.screenshot({ path: `${folder}/page-incident.png`, fullPage: true });
 }

@@ -25,11 +25,12 @@ export function HopPath({ state }: { readonly state: State }) {
   const reading = readingOf(state);
   const rows = state.lags.filter(({ hop }) => hop !== "pod" && hop !== "traffic");
   const isOwn = ({ kind }: LagRow) => kind === "lockstep";
+  const told = { ...reading, direction: state.verdict.late?.direction };
   const ordinary = clocksOf(
     rows.filter((row) => !isOwn(row)),
-    reading,
+    told,
   );
-  const own = clocksOf(rows.filter(isOwn), reading);
+  const own = clocksOf(rows.filter(isOwn), told);
   if (ordinary.length + own.length === 0) return null;
   const total = Math.max(lengthOf(ordinary), lengthOf(own));
   return (
@@ -86,8 +87,13 @@ function noteOf({ level, clock, waiting }: HopClock, clocks: readonly HopClock[]
   }
 }
 
+interface Told extends Reading {
+  /** Of the changes that the verdict is about: its clocks come first, so that both show one age. */
+  readonly direction: LagRow["direction"] | undefined;
+}
+
 /** A clock for each hop and kind of replica, in the order of the hops; both directions in one. */
-function clocksOf(rows: readonly LagRow[], reading: Reading): readonly HopClock[] {
+function clocksOf(rows: readonly LagRow[], reading: Told): readonly HopClock[] {
   const ids = [...new Set(rows.map(({ hop, kind }) => `${hop} ${kind}`))];
   const clocks = ids.map((id) => {
     const own = rows.filter(({ hop, kind }) => `${hop} ${kind}` === id);
@@ -105,11 +111,13 @@ function clocksOf(rows: readonly LagRow[], reading: Reading): readonly HopClock[
   }));
 }
 
-function clockOf(rows: readonly LagRow[], { slowMs }: Reading) {
-  const most = (of: (row: LagRow) => number | null) =>
-    rows
+function clockOf(rows: readonly LagRow[], { slowMs, direction }: Told) {
+  const most = (of: (row: LagRow) => number | null) => {
+    const told = rows.filter((row) => row.direction === direction && of(row) !== null);
+    return (told.length > 0 ? told : rows)
       .flatMap((row) => of(row) ?? [])
       .reduce<number | undefined>((a, b) => (a === undefined ? b : Math.max(a, b)), undefined);
+  };
   const oldest = most(({ oldestPendingMs }) => oldestPendingMs);
   const recent = most(({ recentMs }) => recentMs);
   const hour = most(({ p50Ms }) => p50Ms);

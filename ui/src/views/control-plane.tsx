@@ -30,9 +30,11 @@ export function ControlPlaneView({
   readonly state: State;
 }) {
   const [minutes, setMinutes] = useState(5);
-  const now = useNow(1_000);
+  const tick = useNow(1_000);
   const { answer, error } = useSeries();
   if (answer === undefined) return <Waiting what="the charts" error={error} />;
+  // A point beyond the right edge would pull its line out of the chart.
+  const now = Math.max(tick, ...answer.series.map(({ points }) => points.at(-1)?.[0] ?? 0));
   // Before the start there is nothing to show.
   const from = Math.max(now - minutes * minuteMs, Math.min(state.startedAt, now - minuteMs));
   const charts = chartsOf(answer.series.filter((series) => !isStartOnly(series)));
