@@ -68,6 +68,8 @@ describe("connections", () => {
     const server = createServer((socket) => {
       socket.resume().on("error", () => undefined);
     });
+    // Another test file in this process may have left some that wait for their idle time.
+    const before = openSockets();
     const url = await listenRaw(server);
     for (let batch = 0; batch < 10; batch += 1) {
       const controllers = Array.from({ length: 100 }, () => new AbortController());
@@ -80,7 +82,7 @@ describe("connections", () => {
       expect([...codes]).toEqual(["ABORTED"]);
     }
     // Those of the server too, which on a busy machine has yet to accept some of them.
-    await expect.poll(openSockets, { timeout: 60_000 }).toBe(0);
+    await expect.poll(openSockets, { timeout: 60_000 }).toBeLessThanOrEqual(before);
     server.close();
   });
 
