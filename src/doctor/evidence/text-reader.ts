@@ -73,6 +73,8 @@ interface Table {
 }
 
 const blockStart = /^(\s*)(?:- )?(?:apiVersion: *["']?[\w./]+["']?|kind: *["']?[A-Z]\w+["']?) *$/;
+/** An answer of the API server as clients of other languages print it, which is no YAML. */
+const statusLine = /^\s*kind: Status\s*$/;
 const yamlLine = /^\s*(?:- ?|#|\.\.\.|…)|^\s*["']?[\w./~-]+["']?:(?:\s|$)|^\s*$|^\s+\S/;
 const tableHead = /^(?:NAMESPACE\s+)?NAME\s+[A-Z]/;
 const etcdKey = /^\/registry\/pods\/([a-z0-9-]+)\/([a-z0-9.-]+)$/;
@@ -399,6 +401,7 @@ export class TextReader {
   // ---- objects ----
 
   #startBlock(text: string, place: Place): void {
+    if (statusLine.test(text)) return;
     const yaml = blockStart.exec(text);
     const json = yaml === null && !this.#isReadAgain ? /^(\s*)\{\s*$/.exec(text) : null;
     const isJson = json !== null;
@@ -436,6 +439,10 @@ export class TextReader {
     for (const value of values) {
       if (isRecord(value) && !("kind" in value)) {
         this.#readDocument(value, block.place);
+        continue;
+      }
+      if (isRecord(value) && value["kind"] === "Status") {
+        for (const text of storedLines(value, 0)) this.push(text, block.place.line);
         continue;
       }
       this.#facts.objects.add(value, block.place);

@@ -138,9 +138,19 @@ function logSign({ signs }: Evidence): readonly LateSign[] {
   if (group === undefined || (group.count < linesMin && longestMs < longWaitMs)) return [];
   // Other programs have limits of their own, and other flags.
   if (group.programs.size > 0 && !group.programs.has(component)) return [];
+  if (isOfReader(group, signs.get("throttled"))) return [];
   // The line leaves out the wait in the queue, so a change is later than it says.
   const delayMs = Math.max(lateMs, longestMs);
   return [{ weight: "proof", source: "logs", lines: [group.evidence(logText(group))], delayMs }];
+}
+
+/**
+ * A program that reads single endpoints among other objects. The endpoint controllers write endpoints; up to 1.7
+ * they read each one too, and all other objects from their cache.
+ */
+function isOfReader(group: SignGroup, others: SignGroup | undefined): boolean {
+  const readsOnly = [...group.details.keys()].every((verb) => verb === "GET");
+  return readsOnly && others?.details.has("GET") === true && !group.programs.has(component);
 }
 
 /** Each of several services took equally long to sync, far longer than a request takes. */
