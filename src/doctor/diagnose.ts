@@ -2,7 +2,7 @@
 // cause that explains them; and what is still missing to tell.
 import { type Cause, weigh } from "./cause.ts";
 import type { Evidence } from "./evidence/evidence.ts";
-import { type Finding, severities } from "./finding.ts";
+import { type EvidenceLine, type Finding, severities } from "./finding.ts";
 import { apiOverloaded } from "./rules/api-overloaded.ts";
 import { apiUnreachable } from "./rules/api-unreachable.ts";
 import { apiserverFight } from "./rules/apiserver-fight.ts";
@@ -81,6 +81,8 @@ export interface Diagnosis {
 
 export interface OpenCause {
   readonly rule: string;
+  /** What points to it, with its places. */
+  readonly evidence: readonly EvidenceLine[];
   readonly missing: readonly string[];
 }
 
@@ -91,7 +93,9 @@ export function diagnose(evidence: Evidence, causes: readonly Cause[] = allCause
     const finding = weigh(cause, evidence);
     if (finding !== undefined) found.set(cause.name, finding);
     else if (isOpen(cause, evidence)) {
-      open.push({ rule: cause.name, missing: cause.conclude(evidence).missing ?? [] });
+      const seen = cause.signs(evidence).flatMap(({ lines }) => lines);
+      const { missing = [] } = cause.conclude(evidence);
+      open.push({ rule: cause.name, evidence: seen, missing });
     }
   }
   const explained = new Set<string>();

@@ -127,7 +127,12 @@ test("red herrings beside it do not change the cause that is named first", () =>
 
 test("each finding has its evidence with a place, and a fix", () => {
   for (const { text } of doctorCases) {
-    for (const { evidence, fix, cause } of diagnosisOf(text).findings) {
+    const { findings, open } = diagnosisOf(text);
+    for (const { evidence } of open) {
+      expect(evidence.length).toBeGreaterThan(0);
+      for (const { source } of evidence) expect(source).toMatch(/^pasted\.txt:\d+$/);
+    }
+    for (const { evidence, fix, cause } of findings) {
       expect(evidence.length).toBeGreaterThan(0);
       for (const { source } of evidence) expect(source).toMatch(/^pasted\.txt:\d+$/);
       expect(cause).toMatch(/\.$/);

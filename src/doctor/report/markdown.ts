@@ -27,7 +27,10 @@ export function markdownLines({ findings, open, unexamined }: Diagnosis): readon
     `More: [${finding.rule}](${finding.page}), \`${explainCommand(finding.rule)}\``,
     "",
   ]);
-  const missing = open.map(({ rule, missing: texts }) => `- ${rule}: missing ${texts.join("; ")}`);
+  const missing = open.map(({ rule, evidence, missing: texts }) => {
+    const seen = evidence.map(({ text, source }) => `${text} (${source})`).join("; ");
+    return `- ${rule}: ${seen}; missing ${texts.join("; ")}`;
+  });
   const lacking = unexamined.map(({ rules, provide }) => `- ${provide}: ${rules.join(", ")}`);
   return [
     findings.length === 0 ? "Nothing found." : "",

@@ -1,7 +1,7 @@
 // A diagnosis as it may be shown: texts of logs and objects can contain tokens, passwords and keys,
 // and no output shows them. Applied to every text of every output form.
 import type { Diagnosis } from "../diagnose.ts";
-import type { Finding, Fix } from "../finding.ts";
+import type { EvidenceLine, Finding, Fix } from "../finding.ts";
 
 const hidden = "(hidden)";
 
@@ -32,7 +32,11 @@ export function withTexts(
 ): Diagnosis {
   return {
     findings: findings.map((finding) => shownFinding(finding, shown)),
-    open: open.map(({ rule, missing }) => ({ rule, missing: missing.map(shown) })),
+    open: open.map(({ rule, evidence, missing }) => ({
+      rule,
+      evidence: shownEvidence(evidence, shown),
+      missing: missing.map(shown),
+    })),
     // Its texts are our own.
     unexamined,
   };
@@ -43,11 +47,18 @@ function shownFinding(finding: Finding, shown: (text: string) => string): Findin
   return {
     ...finding,
     cause: shown(cause),
-    evidence: evidence.map(({ text, source }) => ({ text: shown(text), source: shown(source) })),
+    evidence: shownEvidence(evidence, shown),
     fix: shownFix(fix, shown),
     missing: missing.map(shown),
     consequences: consequences.map((one) => shownFinding(one, shown)),
   };
+}
+
+function shownEvidence(
+  evidence: readonly EvidenceLine[],
+  shown: (text: string) => string,
+): readonly EvidenceLine[] {
+  return evidence.map(({ text, source }) => ({ text: shown(text), source: shown(source) }));
 }
 
 function shownFix(fix: Fix, shown: (text: string) => string): Fix {

@@ -153,8 +153,11 @@ function openLines({ open }: Diagnosis, width: number): readonly string[] {
   if (open.length === 0) return [];
   return [
     "Not enough evidence",
-    ...open.flatMap(({ rule, missing }) => [
-      `  ${rule}: something points to it. Missing:`,
+    ...open.flatMap(({ rule, evidence, missing }) => [
+      ...evidence.flatMap(({ text, source }) =>
+        wrapText(`${rule}: ${text} (${source})`, { width, first: "  ", rest: "    " }),
+      ),
+      `  ${rule}: this alone does not prove it. Missing:`,
       ...missing.flatMap((text) => wrapText(text, { width, first: "  · ", rest: "    " })),
     ]),
     "",
