@@ -81,7 +81,7 @@ export interface Diagnosis {
 
 export interface OpenCause {
   readonly rule: string;
-  /** What points to it, with its places. */
+  /** The lines that point to it. */
   readonly evidence: readonly EvidenceLine[];
   readonly missing: readonly string[];
 }
