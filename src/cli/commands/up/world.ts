@@ -6,6 +6,7 @@ import { Registry } from "prom-client";
 import { makeAuthority } from "../../../apiserver/certificate-authority.ts";
 import { namespacePolicy } from "../../../decide/syncing/sync-policy.ts";
 import type { Environment } from "../../../environment/environment.ts";
+import { type Network, NetworkError, type OutgoingRequest } from "../../../environment/network.ts";
 import { type KubeClient, parseJson } from "../../../kube/client/client.ts";
 import { HttpKubeClient } from "../../../kube/client/http-client.ts";
 import { isRecord, listAt } from "../../../kube/kinds/fields.ts";
@@ -21,6 +22,7 @@ import {
   createShop,
   createShopGateway,
   createShopIngress,
+  shopHost,
   shopReplicas,
 } from "../../../lab/shop.ts";
 import type { ProfileName } from "../../../lab/versions/profiles.ts";
@@ -360,6 +362,36 @@ export class World {
     const entryPort = ports.lockstep;
     this.sides.push(await startLockstepSide({ ...shared, clusters, followSlices, entryPort }));
     signal.throwIfAborted();
+    const addresses = this.sides.flatMap(({ replicas }) =>
+      [...replicas.values()].map(({ address }) => address),
+    );
+    await Promise.all(addresses.map((address) => this.#serves(address)));
+  }
+
+  /**
+   * Waits until a replica answers for the shop. A stock proxy has no routes before its first sync, and
+   * requests before that would count as lost.
+   */
+  async #serves(address: string): Promise<void> {
+    const { environment, signal } = this.#options;
+    const shop = { method: "GET", url: `http://${address}/`, headers: { host: shopHost }, signal };
+    for (let waitedMs = 0; waitedMs < settleLongestMs; waitedMs += settlePollMs) {
+      if ((await answerTo(environment.network, shop)) === 200) return;
+      await environment.timers.sleep(settlePollMs, signal);
+    }
+    throw new UnsettledError(`the proxy at ${address} did not serve the shop`);
+  }
+}
+
+/** The status of the answer; undefined without one. */
+async function answerTo(network: Network, request: OutgoingRequest): Promise<number | undefined> {
+  try {
+    const { status, body } = await network.request(request);
+    for await (const _ of body);
+    return status;
+  } catch (error) {
+    if (error instanceof NetworkError && request.signal?.aborted !== true) return undefined;
+    throw error;
   }
 }
 
