@@ -21,7 +21,7 @@ const usage = `Usage: node scripts/run-tests.mjs check | test | soak [SEEDS [FIL
 
   check   types, lint, tidy, unit tests, and up to ${checkSeeds} seeds a simulation: about a minute on two idle cores.
           It leaves out files with .long. in their name, which need more than half a second of processor time
-  test    all of that with up to ${testSeeds} seeds, and the end-to-end tests: 14.2 min on two idle cores
+  test    all of that with up to ${testSeeds} seeds, and the end-to-end tests: 13.2 min on two idle cores
   soak    simulations alone with up to SEEDS seeds (5000 unless given); a costly one takes a share of them
   page    the page in Chromium, which npm run test:page installs
   real    the tests against a real control plane, whose programs npm run test:real builds
