@@ -89,7 +89,7 @@ interface Reported {
 const workers = 10;
 
 /** A resync that writes nothing never waits: after so long, events are let in between. */
-const longestTurnMs = 2;
+const longestTurnMs = 1;
 
 /** As Kubernetes' endpoint controllers; the resync brings a dropped key back. */
 const maxRetries = 15;
