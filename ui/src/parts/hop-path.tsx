@@ -25,12 +25,12 @@ export function HopPath({ state }: { readonly state: State }) {
   const reading = readingOf(state);
   const rows = state.lags.filter(({ hop }) => hop !== "pod" && hop !== "traffic");
   const isOwn = ({ kind }: LagRow) => kind === "lockstep";
-  const told = { ...reading, direction: state.verdict.late?.direction };
+  const ofVerdict = { ...reading, direction: state.verdict.late?.direction };
   const ordinary = clocksOf(
     rows.filter((row) => !isOwn(row)),
-    told,
+    ofVerdict,
   );
-  const own = clocksOf(rows.filter(isOwn), told);
+  const own = clocksOf(rows.filter(isOwn), ofVerdict);
   if (ordinary.length + own.length === 0) return null;
   const total = Math.max(lengthOf(ordinary), lengthOf(own));
   return (
@@ -87,13 +87,13 @@ function noteOf({ level, clock, waiting }: HopClock, clocks: readonly HopClock[]
   }
 }
 
-interface Told extends Reading {
+interface VerdictReading extends Reading {
   /** Of the changes that the verdict is about: its clocks come first, so that both show one age. */
   readonly direction: LagRow["direction"] | undefined;
 }
 
 /** A clock for each hop and kind of replica, in the order of the hops; both directions in one. */
-function clocksOf(rows: readonly LagRow[], reading: Told): readonly HopClock[] {
+function clocksOf(rows: readonly LagRow[], reading: VerdictReading): readonly HopClock[] {
   const ids = [...new Set(rows.map(({ hop, kind }) => `${hop} ${kind}`))];
   const clocks = ids.map((id) => {
     const own = rows.filter(({ hop, kind }) => `${hop} ${kind}` === id);
@@ -111,10 +111,10 @@ function clocksOf(rows: readonly LagRow[], reading: Told): readonly HopClock[] {
   }));
 }
 
-function clockOf(rows: readonly LagRow[], { slowMs, direction }: Told) {
+function clockOf(rows: readonly LagRow[], { slowMs, direction }: VerdictReading) {
   const most = (of: (row: LagRow) => number | null) => {
-    const told = rows.filter((row) => row.direction === direction && of(row) !== null);
-    return (told.length > 0 ? told : rows)
+    const sameDirection = rows.filter((row) => row.direction === direction && of(row) !== null);
+    return (sameDirection.length > 0 ? sameDirection : rows)
       .flatMap((row) => of(row) ?? [])
       .reduce<number | undefined>((a, b) => (a === undefined ? b : Math.max(a, b)), undefined);
   };
